@@ -103,6 +103,18 @@ export const createVideoOf =
     }),
   })
 
+/** Spreads reads over tasks. */
+const stride = 7_919
+
+/** Reads the status of one task after the other, as clients that poll would. */
+export const readVideosOf =
+  (ids: string[], key: BenchKey | undefined, headers: Record<string, string> = {}): RequestOf =>
+  (index) => ({
+    method: 'GET',
+    path: `/v1/videos/${encodeURIComponent(ids[(index * stride) % ids.length] ?? '')}`,
+    headers: { authorization: `Bearer ${key?.text}`, ...headers },
+  })
+
 export const untilNoneIsOpen = async ({ postgres }: FaultStack): Promise<void> => {
   const client = await postgres.connect()
   try {

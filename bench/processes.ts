@@ -1,14 +1,14 @@
 /** What more workers and more APIs bring on one machine: tasks and status reads per second, and what each costs. */
 import {
   createVideoOf,
-  measureLoad,
+  readVideosOf,
   startBenchStack,
   untilNoneIsOpen,
   type BenchStack,
 } from './bench-stack.ts'
 import { startStealShare } from './measure/cpu-time.ts'
 import { minus, per, total, type Figures } from './measure/figures.ts'
-import { runLoad, type RequestOf } from './measure/load.ts'
+import { runLoad } from './measure/load.ts'
 
 export interface ProcessOptions {
   tasks: number
@@ -35,7 +35,6 @@ const measured: Processes[] = [
   { apis: 2, workers: 2 },
 ]
 const polledTasks = 1_000
-const stride = 7_919
 
 const measureLives = async ({ stack, keys, cpu }: BenchStack, origins: string[], tasks: number) => {
   const create = createVideoOf(keys, 'vendor:duration=0')
@@ -62,15 +61,14 @@ const measureReads = async (
     'select id from video_tasks where account_id = $1 limit $2',
     [key?.accountId, polledTasks],
   )
-  const readOf: RequestOf = (index) => ({
-    method: 'GET',
-    path: `/v1/videos/${encodeURIComponent(rows[(index * stride) % rows.length]?.id ?? '')}`,
-    headers: { authorization: `Bearer ${key?.text}` },
-  })
+  const read = readVideosOf(
+    rows.map(({ id }) => id),
+    key,
+  )
   const steal = startStealShare()
   const before = cpu()
   const options = { connections: 32 / origins.length, until: { ms } }
-  const loads = await Promise.all(origins.map((origin) => measureLoad(cpu, origin, readOf, options)))
+  const loads = await Promise.all(origins.map((origin) => runLoad(origin, read, options)))
   const used = per(
     minus(cpu(), before),
     loads.reduce((sum, { count }) => sum + count, 0),

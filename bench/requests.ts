@@ -1,7 +1,7 @@
 /** What create and read cost, against an API that only writes or reads one row. */
 import { reservePorts } from '../gateway/test/kit/reserve-ports.ts'
 import { startBaseline } from './baselines/start-baseline.ts'
-import { createVideoOf, measureLoad, startBenchStack, type BenchKey } from './bench-stack.ts'
+import { createVideoOf, measureLoad, readVideosOf, startBenchStack } from './bench-stack.ts'
 import { cpuMsOf, cpuMsOfFamily } from './measure/cpu-time.ts'
 import { runLoad, type RequestOf } from './measure/load.ts'
 import { measureInTurns, type Rounds } from './measure/rounds.ts'
@@ -17,17 +17,6 @@ export interface RequestFigures {
 }
 
 const polledTasks = 1_000
-/** Spreads the reads over the tasks. */
-const stride = 7_919
-
-const readOf =
-  (ids: string[], key: BenchKey | undefined, headers: Record<string, string> = {}): RequestOf =>
-  (index) => ({
-    method: 'GET',
-    path: `/v1/videos/${encodeURIComponent(ids[(index * stride) % ids.length] ?? '')}`,
-    headers: { authorization: `Bearer ${key?.text}`, ...headers },
-  })
-
 export const measureRequests = async ({
   rounds,
   ms,
@@ -63,14 +52,14 @@ export const measureRequests = async ({
   const created = await measureInTurns(armsOf(create, create), rounds)
   const ours = await createSome(origin)
   const theirs = await createSome(bareOrigin)
-  const read = await measureInTurns(armsOf(readOf(ours, first), readOf(theirs, first)), rounds)
+  const read = await measureInTurns(armsOf(readVideosOf(ours, first), readVideosOf(theirs, first)), rounds)
   const [one = ''] = ours
   const { headers } = await fetch(`${origin}/v1/videos/${encodeURIComponent(one)}`, {
     headers: { authorization: `Bearer ${first?.text}` },
   })
   const known = { 'if-none-match': headers.get('etag') ?? '' }
   const unchanged = await measureInTurns(
-    armsOf(readOf([one], first, known), readOf(theirs.slice(0, 1), first)),
+    armsOf(readVideosOf([one], first, known), readVideosOf(theirs.slice(0, 1), first)),
     rounds,
   )
   return { create: created, read, 'read unchanged': unchanged }
