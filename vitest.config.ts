@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 const database = 'gateway/test/kit/global-setup.ts'
 const command = 'gateway/test/kit/bundle-command.ts'
+const priority = 'gateway/test/kit/raise-priority.ts'
 const previous = 'gateway/test/upgrade/bundle-previous.ts'
 const kit = { globalSetup: [database, command] }
 
@@ -95,6 +96,7 @@ export default defineConfig({
         test: {
           ...kit,
           name: 'measures',
+          setupFiles: [priority],
           include: measures,
           fileParallelism: false,
           ...limits,
@@ -134,6 +136,7 @@ export default defineConfig({
         test: {
           ...kit,
           name: 'attacks',
+          setupFiles: [priority],
           include: ['gateway/test/attacks/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 240_000,

@@ -81,8 +81,8 @@ export const measureLife = async ({ tasks, rounds, idleMs }: LifeOptions): Promi
   const countedWork = async (): Promise<Figures> => {
     const work = await databaseWorkOf(stack)
     if (isProfiling) return work
-    const { generateVideo = 0, ...loops } = await invocationsOf(stack, countFile)
-    return { ...work, 'invocations of runs': generateVideo, 'invocations of loops': total(loops) }
+    const { advanceVideo = 0, ...loops } = await invocationsOf(stack, countFile)
+    return { ...work, 'invocations of runs': advanceVideo, 'invocations of loops': total(loops) }
   }
   const measureTasks = async (): Promise<Figures> => {
     const before = await countedWork()

@@ -12,7 +12,13 @@ import { startFaultStack } from '../gateway/test/faults/fault-stack.ts'
 import type { Mutation } from '../gateway/test/faults/mutation.ts'
 import { until } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
-import { countingSettings, countWork, startCounting, type DatabaseWork } from './measure/database-work.ts'
+import {
+  countingSettings,
+  countWork,
+  notCounted,
+  startCounting,
+  type DatabaseWork,
+} from './measure/database-work.ts'
 import { total } from './measure/figures.ts'
 import { countInvocationsIn, invocationsOf } from './measure/invocations.ts'
 
@@ -83,10 +89,11 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
     const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '1280x720' }
     return (JSON.parse(await call('POST', '/v1/videos', order)) as { id: string }).id
   }
-  const hasEnded = async () => (await stack.postgres.query('select from open_tasks limit 1')).length === 0
+  const hasEnded = async () =>
+    (await stack.postgres.query(`select ${notCounted} from open_tasks limit 1`)).length === 0
   const logged = async () => {
     const [row] = await stack.postgres.query<{ count: number }>(
-      'select count(*)::int as count from request_log',
+      `select ${notCounted} count(*)::int as count from request_log`,
     )
     return row?.count ?? 0
   }
@@ -95,7 +102,8 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
     await until('the task has ended', hasEnded, { withinMs: 120_000, everyMs: 50 })
   }
   const isSettled = async () =>
-    (await stack.postgres.query(`select from metered_requests where outcome = 'open' limit 1`)).length === 0
+    (await stack.postgres.query(`select ${notCounted} from metered_requests where outcome = 'open' limit 1`))
+      .length === 0
   /** The charge of a speech and the request log are written after the responses. */
   const untilLogged = async (work: () => Promise<void>, count: number) => {
     const before = await logged()
@@ -130,12 +138,15 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
     createVideo,
     getVideo: () => call('GET', `/v1/videos/${id}`),
     listVideos: () => call('GET', '/v1/videos?limit=20'),
-    createSpeech: () =>
-      call('POST', '/v1/audio/speech', {
+    createSpeech: async () => {
+      await call('POST', '/v1/audio/speech', {
         model: 'chat-4o-mini-tts-2025-12-15',
         voice: 'nova',
         input: 'Hello.',
-      }),
+      })
+      // Charges that are close together share their statements.
+      await until('the speech is charged', isSettled)
+    },
   }
   for (const [name, operation] of Object.entries(operations).filter(([each]) => isWanted(each))) {
     await operation()

@@ -17,6 +17,7 @@ export interface RequestFigures {
 }
 
 const polledTasks = 1_000
+
 export const measureRequests = async ({
   rounds,
   ms,

@@ -32,10 +32,15 @@ const flushStatistics = async ({ postgres }: FaultStack): Promise<void> => {
   })
 }
 
+/** In a statement of the benchmark itself. */
+export const notCounted = '/* not counted */'
+
 /** Since the start. Row writes of the last seconds may be missing. */
 export const readWork = async ({ postgres }: FaultStack): Promise<DatabaseWork> => {
   const statements = await postgres.query<{ query: string; calls: number }>(
-    `select query, sum(calls)::float8 as calls from pg_stat_statements where query !~ 'pg_(stat|terminate)_' group by query`,
+    `select query, sum(calls)::float8 as calls from pg_stat_statements where query !~ 'pg_(stat|terminate)_' and position($1 in query) = 0
+      group by query`,
+    [notCounted],
   )
   const writes = await postgres.query<{ name: string; rows: number }>(
     `select regexp_replace(relname, '_\\d{4}_\\d{2}$', '') as name, sum(n_tup_ins + n_tup_upd + n_tup_del)::float8 as rows

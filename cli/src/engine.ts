@@ -7,7 +7,7 @@ export const check = async ({ isJson }: { isJson: boolean }): Promise<number> =>
   const report = await checkEngine(loadConfig())
   const { openTasks, invocations, woken, lost, overdue, resumed, killed, repairs } = report
   const lines = [
-    `started tasks: ${openTasks}`,
+    `tasks that Restate should carry: ${openTasks}`,
     `invocations of Restate: ${invocations}`,
     `loops that did not run, started again: ${woken.length}${woken.map((name) => `\n  ${name}`).join('')}`,
     `tasks that Restate did not carry, started again: ${lost}`,

@@ -231,9 +231,9 @@ export const settings = {
   }),
   ENGINE_SUSPEND_AFTER_MS: setting({
     read: integer(0),
-    default: '200',
+    default: '60000',
     description:
-      'How long a waiting task stays in a worker before the engine suspends it; 0 replays at every step.',
+      'How long a step may take before the engine suspends its run; the next step then needs a replay. 0 replays at every step.',
   }),
   KEY_HASH_SECRETS: setting({
     read: secrets,

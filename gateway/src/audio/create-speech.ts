@@ -144,7 +144,8 @@ export const createSpeech =
         settle: (outcome, sentBytes) => {
           if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown', { startedMs })
           const share = outcome === 'failed' ? shareSent({ input, speed, format }, sentBytes) : 1
-          return metered.settle(outcome, price(characters * share))
+          // Nobody waits for the charge of complete speech.
+          return metered.settle(outcome, price(characters * share), outcome === 'completed' ? 'soon' : 'now')
         },
       }
       const headers = { ...deprecationHeaders(model), ...engineHeaders(engine) }

@@ -18,6 +18,32 @@ test('concurrent calls share one batch, and each gets its own result', async () 
   expect(sizes).toEqual([50])
 })
 
+test('calls that nobody waits for gather for a time, whether others arrive or not', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  try {
+    const sizes: number[] = []
+    const work = batch(
+      async (items: number[]) => {
+        sizes.push(items.length)
+        return items.map((item) => fulfilled(item))
+      },
+      { inFlightMax: 1, sizeMax: 10, gatherMs: 100 },
+    )
+    const first = work(1)
+    await vi.advanceTimersByTimeAsync(60)
+    const second = work(2)
+    expect(sizes).toEqual([])
+    await vi.advanceTimersByTimeAsync(60)
+    expect(await Promise.all([first, second])).toEqual([1, 2])
+    const alone = work(3)
+    await vi.advanceTimersByTimeAsync(120)
+    expect(await alone).toBe(3)
+    expect(sizes).toEqual([2, 1])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('the size of batches and the number in flight stay within their limits', async () => {
   let inFlight = 0
   let inFlightMost = 0

@@ -4,14 +4,21 @@ import { isDatabaseUnavailable, isLockTimeout } from './postgres-errors.ts'
 
 type Work<Item, Result> = (items: Item[]) => Promise<PromiseSettledResult<Result>[]>
 
+interface BatchLimits {
+  inFlightMax: number
+  sizeMax: number
+  /** How long the first call of a batch waits for others; for calls that nobody waits for. */
+  gatherMs?: number
+}
+
 /**
- * Combines concurrent calls into one operation, such as one commit. There is no timer: a single call runs at once, and
+ * Combines concurrent calls into one operation, such as one commit. Without `gatherMs` a single call runs at once, and
  * calls that arrive while `inFlightMax` batches run are combined into the next one. `work` returns one result per item
  * in order; a rejected result fails its item, a thrown error fails the whole batch.
  */
 export const batch = <Item, Result>(
   work: Work<Item, Result>,
-  { inFlightMax, sizeMax }: { inFlightMax: number; sizeMax: number },
+  { inFlightMax, sizeMax, gatherMs = 0 }: BatchLimits,
 ): ((item: Item) => Promise<Result>) => {
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
   const waiting: Waiting[] = []
@@ -21,10 +28,12 @@ export const batch = <Item, Result>(
   const schedule = () => {
     if (scheduled || inFlight >= inFlightMax || waiting.length === 0) return
     scheduled = true
-    setImmediate(() => {
+    const run = () => {
       scheduled = false
       void runOne()
-    })
+    }
+    if (gatherMs > 0 && waiting.length < sizeMax) setTimeout(run, gatherMs)
+    else setImmediate(run)
   }
 
   const runOne = async () => {
@@ -61,7 +70,7 @@ export const batch = <Item, Result>(
 export const batchByRecord = <Item, Result>(
   work: (items: Item[]) => Promise<Map<string, Result>>,
   recordOf: (item: Item) => string,
-  limits: { inFlightMax: number; sizeMax: number },
+  limits: BatchLimits,
 ): ((item: Item) => Promise<Result | undefined>) => {
   type Settled = PromiseSettledResult<Result | undefined>
   const attempt = async (items: Map<string, Item>): Promise<Map<string, Settled>> => {

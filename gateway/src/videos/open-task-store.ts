@@ -67,56 +67,44 @@ type CurrentRow = VideoTask & OpenRow & Record<string, unknown>
 // Columns that both tables have are equal in both.
 const currentRunOf = (row: CurrentRow): CurrentRun => ({ open: openTaskOf(row), task: row })
 
+const runParameters = (runs: Run[]) => [runs.map(({ taskId }) => taskId), runs.map(({ run }) => run)]
+
+const selectCurrentRuns = (more = '') =>
+  `select ${taskColumns}, null as "mediaExpiresAt", ${openColumns}${more}
+     from unnest($1::text[], $2::bigint[]) as wanted (task_id, run)
+     join open_tasks o on o.task_id = wanted.task_id and o.run = wanted.run
+     join video_tasks t on t.day = o.day and t.id = o.task_id`
+
 /** The current runs among these, by task. A run is missing if its task has ended or a newer run has replaced it. */
 export const findCurrentRuns = async (database: Database, runs: Run[]): Promise<Map<string, CurrentRun>> => {
-  const { rows } = await database.query<CurrentRow>(
-    `select ${taskColumns}, null as "mediaExpiresAt", ${openColumns}
-       from unnest($1::text[], $2::bigint[]) as wanted (task_id, run)
-       join open_tasks o on o.task_id = wanted.task_id and o.run = wanted.run
-       join video_tasks t on t.day = o.day and t.id = o.task_id`,
-    [runs.map(({ taskId }) => taskId), runs.map(({ run }) => run)],
-  )
+  const { rows } = await database.query<CurrentRow>(selectCurrentRuns(), runParameters(runs))
   return new Map(rows.map((row) => [row.taskId, currentRunOf(row)]))
 }
 
-/** Records where the outcome of a job is to be sent that an earlier run has submitted. */
-export const recordAwakeable = async (
-  database: Database,
-  { taskId, run }: Run,
-  awakeable: string,
-): Promise<void> => {
-  await database.query('update open_tasks set awakeable = $3 where task_id = $1 and run = $2', [
-    taskId,
-    run,
-    awakeable,
-  ])
-}
-
-// An engine that was restored from a copy may wait for an outcome that it has been told before.
-export const notifyStoringMs = 15_000
-
 export type StoringRun = CurrentRun & { isStored: boolean }
 
-/**
- * Records that results are being stored, and returns what `findCurrentRuns` does, and whether the video is stored already. No
- * task may be given twice; the tasks are locked in a fixed order.
- */
-export const beginStoring = async (database: Database, runs: Run[]): Promise<Map<string, StoringRun>> => {
+/** Like `findCurrentRuns`, and whether the video is stored already. */
+export const findStoringRuns = async (database: Database, runs: Run[]): Promise<Map<string, StoringRun>> => {
   const { rows } = await database.query<CurrentRow & { isStored: boolean }>(
-    `with locked as materialized (
-       select task_id from open_tasks where task_id = any($1::text[]) order by task_id for update
-     ), o as (
-       update open_tasks u set stage = 'storing', next_poll_at = now() + make_interval(secs => $3 / 1000.0)
-         from unnest($1::text[], $2::bigint[]) as wanted (task_id, run)
-         join locked on locked.task_id = wanted.task_id
-        where u.task_id = wanted.task_id and u.run = wanted.run returning u.*
-     )
-     select ${taskColumns}, null as "mediaExpiresAt", ${openColumns},
-            (select count(*) from media where task_id = o.task_id and kind = 'video') > 0 as "isStored"
-       from o join video_tasks t on t.day = o.day and t.id = o.task_id`,
-    [runs.map(({ taskId }) => taskId), runs.map(({ run }) => run), notifyStoringMs],
+    selectCurrentRuns(
+      `, (select count(*) from media where task_id = o.task_id and kind = 'video') > 0 as "isStored"`,
+    ),
+    runParameters(runs),
   )
   return new Map(rows.map((row) => [row.taskId, { ...currentRunOf(row), isStored: row.isStored }]))
+}
+
+/** Leaves a task with a job to the poll loop, which polls the job after this time, or starts a run that stores its result. */
+export const leaveToPollLoop = async (
+  database: Database,
+  { taskId, run }: Run,
+  waitMs: number,
+): Promise<void> => {
+  await database.query(
+    `update open_tasks set stage = 'waiting', next_poll_at = now() + make_interval(secs => $3 / 1000.0)
+      where task_id = $1 and run = $2`,
+    [taskId, run, waitMs],
+  )
 }
 
 /** Whether the task is open and no newer run has replaced this one. */
@@ -141,19 +129,21 @@ export const findUpstream = async (database: Database, taskId: string): Promise<
 export const findRunningJob = async (
   database: Database,
   taskId: string,
-): Promise<{ provider: string; upstream: unknown; awakeable: string | null } | undefined> => {
-  const { rows } = await database.query<{ provider: string; upstream: unknown; awakeable: string | null }>(
-    `select provider, upstream, awakeable from open_tasks
+): Promise<{ provider: string; upstream: unknown } | undefined> => {
+  const { rows } = await database.query<{ provider: string; upstream: unknown }>(
+    `select provider, upstream from open_tasks
       where task_id = $1 and upstream is not null and outcome is null`,
     [taskId],
   )
   return rows[0]
 }
 
-/** Records the outcome of a job. The first outcome wins. */
+/** Records the outcome of a job. The first outcome wins. If no run has the task, the poll loop may start one at once. */
 export const recordOutcome = async (database: Database, taskId: string, outcome: Outcome): Promise<void> => {
   await database.query(
-    `update open_tasks set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now())
+    `update open_tasks
+        set outcome = coalesce(outcome, $2), outcome_at = coalesce(outcome_at, now()),
+            next_poll_at = case when stage = 'waiting' then now() else next_poll_at end
       where task_id = $1`,
     [taskId, JSON.stringify(outcome)],
   )

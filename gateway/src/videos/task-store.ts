@@ -197,8 +197,6 @@ export interface FinishedTask {
   family: VideoTask['family']
   provider: string
   upstream: unknown
-  /** Wakes the run that waited for the outcome, if one did. */
-  awakeable: string | null
   /** Whether it has reference images. */
   hasReferences: boolean
   /** Whether characters were made for it alone. */
@@ -248,7 +246,7 @@ export const finishTasks = async (
        delete from open_tasks o using given g
         where o.task_id = g.id and o.task_id in (select task_id from locked)
           and not (g.is_cancel and coalesce(o.outcome ->> 'kind' = 'done', false))
-       returning o.task_id, o.upstream, o.awakeable, o.cost_micros
+       returning o.task_id, o.upstream, o.cost_micros
      ), moved as (
        update video_tasks t
           set state = g.kind, status_updated_at = now(), finished_at = now(),
@@ -260,7 +258,7 @@ export const finishTasks = async (
         where t.day = g.day and t.id = g.id and t.state in ('pending', 'processing')
           and (not g.is_cancel or c.task_id is not null)
         returning t.day, t.id, t.account_id, t.key_id, t.wallet, t.hold_micros, t.family, t.provider, t.upstream, t.progress,
-                  t.last_event, c.awakeable, g.kind, g."mediaId", g.code, g.message
+                  t.last_event, g.kind, g."mediaId", g.code, g.message
      ), event as (
        insert into task_events (day, task_id, id, kind, data)
        select day, id, last_event, kind, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', "mediaId",
@@ -268,7 +266,7 @@ export const finishTasks = async (
          from moved
      )
      select id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros", family, provider,
-            upstream, awakeable,
+            upstream,
             (select count(*) from media where task_id = moved.id and kind = 'reference') > 0 as "hasReferences",
             (select count(*) from characters where task_id = moved.id) > 0 as "hasCharacters"
        from moved`,

@@ -129,8 +129,8 @@ export const connect = async (config: Config, log: Log, isApi: boolean) => {
     wake: {
       dispatcher: (provider: string) => engine.wake(dispatchVideosName, provider),
       poller: (provider: string, taskId: string) => {
-        const { shards } = providers.get(provider)
-        engine.wake(pollJobsName, shardKey(provider, shardOf(taskId, shards)))
+        const shards = providers.find(provider)?.shards
+        if (shards !== undefined) engine.wake(pollJobsName, shardKey(provider, shardOf(taskId, shards)))
       },
       recordingDispatcher: () => engine.wake(dispatchRecordings.loop, dispatchRecordings.key),
     },

@@ -102,7 +102,7 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
       announce: context.pubsub.publish,
       onSlotFreed: wake.dispatcher,
       forgetCharacters: (taskId) => deleteCharactersOfTask(postgres, taskId),
-      wakeRun: context.engine.resolveAwakeable,
+      wakePoller: wake.poller,
     }),
   }
 }

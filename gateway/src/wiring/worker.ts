@@ -18,9 +18,10 @@ import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatc
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
 import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
+import { createDownloadPermits } from '../videos/download-permits.ts'
+import { advanceVideo, type AdvanceDependencies } from '../videos/lifecycle/advance-video.workflow.ts'
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
-import { createDownloadPermits } from '../videos/lifecycle/download-permits.ts'
-import { generateVideo, type GenerateDependencies } from '../videos/lifecycle/generate-video.workflow.ts'
+import { generateVideo } from '../videos/lifecycle/generate-video.workflow.ts'
 import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
 import { createStepRecords } from '../videos/lifecycle/step-records.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
@@ -79,7 +80,11 @@ export const wireWorker = async (config: Config, log: Log) => {
   const settings = await loadInstanceSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
   const jobDurations = createJobDurations({ postgres, log })
-  const steps: GenerateDependencies = {
+  const downloadPermits = createDownloadPermits({
+    total: config.LIMIT_DOWNLOADS,
+    perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
+  })
+  const steps: AdvanceDependencies = {
     postgres,
     providers,
     router,
@@ -95,10 +100,7 @@ export const wireWorker = async (config: Config, log: Log) => {
         (await mediaDaysOf(postgres, accountIds, days())).map((each) => fulfilled(each * dayMs)),
       { inFlightMax: 2, sizeMax: 100 },
     ),
-    downloadPermits: createDownloadPermits({
-      total: config.LIMIT_DOWNLOADS,
-      perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
-    }),
+    downloadPermits,
     downloadRate: {
       bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN,
       windowMs: downloadRateWindowMs,
@@ -124,13 +126,17 @@ export const wireWorker = async (config: Config, log: Log) => {
   }
   const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
   const services = [
+    advanceVideo(steps, suspendAfterMs),
     generateVideo(steps, suspendAfterMs),
     dispatchVideos(
       { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
       suspendAfterMs,
     ),
     pollJobs(
-      { postgres, providers, engine, catalog, jobDurations, router, announce: pubsub.publish, log },
+      {
+        ...{ postgres, providers, engine, catalog, jobDurations, router, downloadPermits, log },
+        announce: pubsub.publish,
+      },
       suspendAfterMs,
     ),
     transcribeRecording(recordings, suspendAfterMs),

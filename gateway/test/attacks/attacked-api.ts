@@ -207,6 +207,7 @@ export const startAttackedApi = async (
       OVERLOAD_WAITING_CREATES: '',
       DATABASE_CONNECT_TIMEOUT_MS: '',
       DATABASE_STATEMENT_TIMEOUT_MS: '',
+      DATABASE_LOCK_TIMEOUT_MS: '',
       LOG_LEVEL: '',
       ...given,
     },

@@ -77,7 +77,7 @@ const submits: Control[] = [
 const engine: Control[] = [
   {
     name: 'no comparison',
-    fault: 'kill waiting',
+    fault: 'kill submitting',
     without: {
       mutation: {
         file: 'platform/engine/supervise-engine.ts',

@@ -31,7 +31,7 @@ const killInvocations = async ({ restate }: FaultStack, where: string): Promise<
   return invocations
 }
 
-/** Kills the invocations of tasks in this stage, until there were some. */
+/** Kills the invocations of tasks in this stage, until there were some. A task that waits for its job has none. */
 const killAtStage = (stage: string): Fault => ({
   recoveredWithinMs,
   run: async ({ stack, client }) => {
@@ -48,7 +48,7 @@ const killAtStage = (stage: string): Fault => ({
         const keys = rows.map(({ key }) => `'${key}'`).join(', ')
         const killed = await killInvocations(
           stack,
-          `target_service_name = 'generateVideo' and target_service_key in (${keys})`,
+          `target_service_name = 'advanceVideo' and target_service_key in (${keys})`,
         )
         count += killed.length
         return count > 0
@@ -75,7 +75,6 @@ const restoreCopy = async ({ whileStopped }: Stoppable) => {
 export const engineFaults = {
   'kill starting': killAtStage('starting'),
   'kill submitting': killAtStage('submitting'),
-  'kill waiting': killAtStage('waiting'),
   'kill storing': killAtStage('storing'),
   'kill all invocations': {
     recoveredWithinMs,

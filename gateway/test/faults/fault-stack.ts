@@ -157,6 +157,7 @@ export const startFaultStack = async ({
     REDIS_TIMEOUT_MS: '',
     DATABASE_CONNECT_TIMEOUT_MS: '',
     DATABASE_STATEMENT_TIMEOUT_MS: '',
+    DATABASE_LOCK_TIMEOUT_MS: '',
     // Off by default; a control takes it away.
     OVERLOAD_WAITING_CREATES: '200',
     REDIS_URL: redis.url,

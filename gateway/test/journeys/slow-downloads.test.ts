@@ -57,7 +57,10 @@ test('while one provider trickles all results and another fails to send any, a t
   )
   for (const vendor of [slow, failing]) vendor.release(0)
   await stack.until('enough tasks for all slots want to store their result', async () => {
-    return ((await stack.stages())['storing'] ?? 0) >= 80
+    const { rows } = await stack.database.postgres.query<{ count: number }>(
+      'select count(*) from open_tasks where outcome is not null',
+    )
+    return (rows[0]?.count ?? 0) >= 80
   })
 
   await createMany(stack, healthyCount, { model: 'vidB-2' })

@@ -41,6 +41,7 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   // The host may stop the whole machine for seconds. Then all timeouts are over before a response is read.
   DATABASE_CONNECT_TIMEOUT_MS: '120000',
   DATABASE_STATEMENT_TIMEOUT_MS: '120000',
+  DATABASE_LOCK_TIMEOUT_MS: '0',
   LOG_LEVEL: 'silent',
 })
 

@@ -107,7 +107,7 @@ describe('200', () => {
   test('a processing task is cancelled even if its provider is unreachable', async () => {
     const id = await create()
     await gateway.database.postgres.query(
-      `update open_tasks set stage = 'waiting', run = 1, awakeable = 'sign_nobody', upstream = '{"id":"x"}' where task_id = $1`,
+      `update open_tasks set stage = 'waiting', run = 1, upstream = '{"id":"x"}' where task_id = $1`,
       [id],
     )
     await gateway.database.postgres.query(
@@ -163,7 +163,7 @@ describe('200', () => {
       const id = await createAt(scripted.gateway)
       const { postgres } = scripted.gateway.database
       await postgres.query(
-        `update open_tasks set stage = 'waiting', run = 1, awakeable = 'sign_nobody', upstream = $2 where task_id = $1`,
+        `update open_tasks set stage = 'waiting', run = 1, upstream = $2 where task_id = $1`,
         [id, JSON.stringify({ id: `job-${id}` })],
       )
       await markProcessing(postgres, [{ day: dayOfTaskId(id) ?? '', id }])

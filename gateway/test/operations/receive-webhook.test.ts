@@ -112,7 +112,7 @@ describe('a signed webhook', () => {
     await expectReceived(gateway.webhookOf(taskId, jobId))
     const job = { taskId, provider: 'queue', upstream: gateway.refOf(jobId), firstPollMs: 60_000 }
     expect(await recordSubmitted(postgres, [job])).toEqual(new Map([[taskId, 'not_recorded']]))
-    await waitForDeadline(postgres, { taskId, run: 0 }, 'awakeable')
+    await waitForDeadline(postgres, { taskId, run: 0 })
     expect(await recordOfTask(taskId)).toMatchObject({
       upstream: gateway.refOf(jobId),
       isDue: true,

@@ -10,7 +10,7 @@ import { videoOf } from '../../src/providers/port/provider.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createMediaPrograms } from '../../src/storage/media-programs.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
-import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
+import { createDownloadPermits } from '../../src/videos/download-permits.ts'
 import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
 import { ask, expectProblem, form } from '../kit/answers.ts'
@@ -97,6 +97,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits({ total: 1, perProvider: 1 }),
     downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
+    wakePoller: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   })
   const mediaStore = await createDiskMediaStore(join(gateway.directory, 'media'))
@@ -115,19 +116,19 @@ test('a result that would have to be decoded keeps its task open until the sandb
   )
   const outcome = await provider.poll(upstream, signal)
   await postgres.query(
-    `update open_tasks set stage = 'waiting', run = 1, upstream = $2, outcome = $3, outcome_at = now() where task_id = $1`,
+    `update open_tasks set stage = 'storing', run = 1, upstream = $2, outcome = $3, outcome_at = now() where task_id = $1`,
     [taskId, JSON.stringify(upstream), JSON.stringify(outcome)],
   )
   // The result is no MP4, which needs no program.
   gateway.vendor.faults.fault = 'garbage@downloadxall'
 
-  expect(await storeResult(dependencies(strict), taskId, 1, 0)).toMatchObject({ kind: 'retry' })
+  expect(await storeResult(dependencies(strict), taskId, 1)).toEqual({ kind: 'stop' })
   const { rows } = await postgres.query('select stage from open_tasks where task_id = $1', [taskId])
-  expect(rows).toEqual([{ stage: 'storing' }])
+  expect(rows).toEqual([{ stage: 'waiting' }])
   expect(await wasDecoded()).toBe(false)
 
   const working = createProbeVideo(mediaPrograms({ REQUIRE_SANDBOX: true }))
-  expect(await storeResult(dependencies(working), taskId, 1, 1)).toMatchObject({
+  expect(await storeResult(dependencies(working), taskId, 1)).toMatchObject({
     kind: 'failed',
     code: 'upstream_error',
   })

@@ -1,17 +1,15 @@
-/** The store step of a video task, which the engine repeats when a worker dies before the step is journaled. */
+/** The store step of a video task, which the engine repeats when a worker dies. */
 import { join } from 'node:path'
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import { videoOf } from '../../src/providers/port/provider.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
-import { createDownloadPermits } from '../../src/videos/lifecycle/download-permits.ts'
+import { createDownloadPermits } from '../../src/videos/download-permits.ts'
 import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
 import { storeResult, type StoreDependencies } from '../../src/videos/lifecycle/store-result.ts'
-import { beginStoring } from '../../src/videos/open-task-store.ts'
-import { findDuePolls } from '../../src/videos/polling/poll-store.ts'
 import { ask, form } from '../kit/answers.ts'
 import { createAccount, createKey, endTask } from '../kit/factories.ts'
 import { jobForTest } from '../kit/job-for-test.ts'
@@ -36,6 +34,7 @@ beforeAll(async () => {
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),
     downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },
+    wakePoller: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   }
 })
@@ -47,7 +46,7 @@ afterEach(() => {
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
 
-/** A task in its first run whose job the provider has completed. */
+/** A task whose job the provider has completed, and whose run stores the result. */
 const taskWithResult = async (): Promise<string> => {
   const { postgres, providers } = dependencies
   const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
@@ -61,10 +60,21 @@ const taskWithResult = async (): Promise<string> => {
   const upstream = await videoOf(providers.get('vendor')).submit(job, signal)
   const outcome = await videoOf(providers.get('vendor')).poll(upstream, signal)
   await postgres.query(
-    `update open_tasks set stage = 'waiting', run = 1, upstream = $2, outcome = $3, outcome_at = now() where task_id = $1`,
+    `update open_tasks
+        set stage = 'storing', run = 1, upstream = $2, outcome = $3, outcome_at = now(), next_poll_at = now() + interval '1 min'
+      where task_id = $1`,
     [taskId, JSON.stringify(upstream), JSON.stringify(outcome)],
   )
   return taskId
+}
+
+/** When the poll loop starts the next run; undefined if this one still has the task. */
+const nextTryInMs = async (taskId: string): Promise<number | undefined> => {
+  const { rows } = await dependencies.postgres.query<{ stage: string; ms: number }>(
+    `select stage, extract(epoch from next_poll_at - now()) * 1000 as ms from open_tasks where task_id = $1`,
+    [taskId],
+  )
+  return rows[0]?.stage === 'waiting' ? rows[0].ms : undefined
 }
 
 const setDeadline = (taskId: string, seconds: number) =>
@@ -76,42 +86,34 @@ const setDeadline = (taskId: string, seconds: number) =>
 test('a run whose stored video the database has forgotten does not complete the task; the next run does', async () => {
   const { postgres } = dependencies
   const taskId = await taskWithResult()
-  const ending = await storeResult(dependencies, taskId, 1, 0)
+  const ending = await storeResult(dependencies, taskId, 1)
   if (ending.kind !== 'completed') throw new Error(`the step returned ${ending.kind}`)
-  // As after a restore from a backup, while the engine keeps the result of the step.
+  // As after a restore from a backup, while the run goes on.
   await postgres.query('delete from media where id = $1', [ending.mediaId])
   await expect(endTask(postgres, taskId, ending)).rejects.toThrow('has already ended')
   const { rows } = await postgres.query('select from open_tasks where task_id = $1', [taskId])
   expect(rows).toHaveLength(1)
-  expect(await storeResult(dependencies, taskId, 1, 0)).toEqual(ending)
+  expect(await storeResult(dependencies, taskId, 1)).toEqual(ending)
   await endTask(postgres, taskId, ending)
 })
 
-test('a run that stores its result is notified of its outcome again, because the engine may have forgotten', async () => {
+test('a run that was started before the job had ended leaves the task to the poll loop', async () => {
   const { postgres } = dependencies
   const taskId = await taskWithResult()
-  const findDue = async () =>
-    (await findDuePolls(postgres, 'vendor', 0, 1, 1_000)).find((due) => due.taskId === taskId)
-  const passTime = () =>
-    postgres.query(`update open_tasks set next_poll_at = next_poll_at - interval '20 s' where task_id = $1`, [
-      taskId,
-    ])
-  await beginStoring(postgres, [{ taskId, run: 1 }])
-  expect(await findDue()).toBeUndefined()
-  await passTime()
-  expect(await findDue()).toMatchObject({ isStoring: true, outcome: { kind: 'done' } })
-  // Without an outcome the step itself has polled the job, at its deadline.
-  await postgres.query('update open_tasks set outcome = null where task_id = $1', [taskId])
-  expect(await findDue()).toBeUndefined()
+  await postgres.query('update open_tasks set outcome = null, outcome_at = null where task_id = $1', [taskId])
+  expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
+  expect(await nextTryInMs(taskId)).toBeLessThanOrEqual(0)
+  await setDeadline(taskId, -1)
+  expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
 })
 
 test('a repeated step neither downloads again nor replaces a stored video', async () => {
   const taskId = await taskWithResult()
-  const first = await storeResult(dependencies, taskId, 1, 0)
+  const first = await storeResult(dependencies, taskId, 1)
   expect(first).toMatchObject({ kind: 'completed' })
   const downloads = gateway.vendor.counts().downloads
   gateway.vendor.faults.fault = 'garbage@downloadxall'
-  expect(await storeResult(dependencies, taskId, 1, 0)).toEqual(first)
+  expect(await storeResult(dependencies, taskId, 1)).toEqual(first)
   expect(gateway.vendor.counts().downloads).toBe(downloads)
 })
 
@@ -122,12 +124,10 @@ describe('a download that fails', () => {
     async (fault) => {
       const taskId = await taskWithResult()
       gateway.vendor.faults.fault = `${fault}@download`
-      expect(await storeResult(dependencies, taskId, 1, 0)).toEqual({
-        kind: 'retry',
-        waitMs: expect.any(Number),
-      })
+      expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
+      expect(await nextTryInMs(taskId)).toBeDefined()
       await expect.poll(() => gateway.vendor.counts().underWay).toBe(0)
-      expect(await storeResult(dependencies, taskId, 1, 1)).toMatchObject({ kind: 'completed' })
+      expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
       expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
     },
   )
@@ -136,10 +136,16 @@ describe('a download that fails', () => {
     const taskId = await taskWithResult()
     gateway.vendor.faults.fault = '500@downloadxall'
     await setDeadline(taskId, 5)
-    const early = await storeResult(dependencies, taskId, 1, 20)
-    expect(early.kind === 'retry' && early.waitMs <= 5_000).toBe(true)
+    // The next try would be up to a minute later.
+    await dependencies.postgres.query(
+      `update open_tasks set outcome_at = now() - interval '1 h' where task_id = $1`,
+      [taskId],
+    )
+    vi.spyOn(Math, 'random').mockReturnValue(0.99)
+    expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
+    expect(await nextTryInMs(taskId)).toBeLessThanOrEqual(5_000)
     await setDeadline(taskId, -1)
-    expect(await storeResult(dependencies, taskId, 1, 21)).toMatchObject({
+    expect(await storeResult(dependencies, taskId, 1)).toMatchObject({
       kind: 'failed',
       code: 'task_timeout',
     })
@@ -148,15 +154,15 @@ describe('a download that fails', () => {
 })
 
 describe('without a permit', () => {
-  test('the step does not wait for long, and the workflow tries again later', async () => {
+  test('the step does not wait for long, and another run tries again later', async () => {
     const taskId = await taskWithResult()
     const release = dependencies.downloadPermits.tryAcquire('vendor')
     const downloads = gateway.vendor.counts().downloads
-    const result = await storeResult(dependencies, taskId, 1, 7)
-    expect(result).toEqual({ kind: 'retry', waitMs: expect.any(Number) })
+    expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
+    expect(await nextTryInMs(taskId)).toBeDefined()
     expect(gateway.vendor.counts().downloads).toBe(downloads)
     release?.('succeeded')
-    expect(await storeResult(dependencies, taskId, 1, 8)).toMatchObject({ kind: 'completed' })
+    expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
   })
 
   test('the task fails after its deadline', async () => {
@@ -164,9 +170,10 @@ describe('without a permit', () => {
     const release = dependencies.downloadPermits.tryAcquire('vendor')
     await setDeadline(taskId, -10)
     // A result that came just before the deadline has some time to find a permit.
-    expect(await storeResult(dependencies, taskId, 1, 9)).toMatchObject({ kind: 'retry' })
+    expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
+    expect(await nextTryInMs(taskId)).toBeDefined()
     await setDeadline(taskId, -60)
-    expect(await storeResult(dependencies, taskId, 1, 10)).toMatchObject({
+    expect(await storeResult(dependencies, taskId, 1)).toMatchObject({
       kind: 'failed',
       code: 'task_timeout',
     })
@@ -178,7 +185,7 @@ test('without a minimum rate, a slow download goes on until its task has ended',
   const taskId = await taskWithResult()
   gateway.vendor.faults.fault = 'drip@download'
   const patient = { ...dependencies, downloadRate: { bytesPerSecondMin: 0, windowMs: 30_000 } }
-  const storing = storeResult(patient, taskId, 1, 0)
+  const storing = storeResult(patient, taskId, 1)
   await expect.poll(() => gateway.vendor.counts().underWay).toBe(1)
   await dependencies.postgres.query('delete from open_tasks where task_id = $1', [taskId])
   expect(await storing).toEqual({ kind: 'stop' })

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
+import { send } from '../faults/retrying.ts'
 import { askJson } from '../kit/answers.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
 import { isFull } from './findings.ts'
@@ -82,8 +83,14 @@ const offer = (name: Name) => {
   const orders: Promise<void>[] = []
   const startedMs = Date.now()
   const order = async (prompt: string) => {
-    const { status, body } = await askJson(`${stack.url}/v1/video/create`, stack.key, { model, prompt })
-    if (status !== 200) throw new Error(`a create was answered ${JSON.stringify(body)}`)
+    // A busy machine may refuse a create for a moment.
+    const sent = await send({
+      ...{ origins: [stack.url], key: stack.key, path: '/v1/video/create', method: 'POST' },
+      headers: { 'content-type': 'application/json', 'idempotency-key': prompt },
+      body: JSON.stringify({ model, prompt }),
+      signal: AbortSignal.timeout(600_000),
+    })
+    if (sent.kind === 'failed') throw new Error(`a create failed: ${sent.reason}`)
   }
   const timer = setInterval(() => {
     while (orders.length < ((Date.now() - startedMs) / 1_000) * perSecond) {

@@ -32,6 +32,9 @@ export interface MeterTimes {
   extendEveryMs: number
 }
 
+// A charge that nobody waits for is written together with those of this time.
+const gatherMs = 100
+
 const defaultTimes: MeterTimes = { leaseSeconds: 300, extendEveryMs: 60_000 }
 
 interface MeteredOrder {
@@ -57,8 +60,15 @@ export interface Metered {
   id: string
   /** Records the provider that serves the request, and its costs. */
   servedBy: (route: ServingRoute) => void
-  /** Ends the request. Only the first call counts. The charge never exceeds the hold. */
-  settle: (outcome: Exclude<MeteredOutcome, 'abandoned'>, chargedFor: Price[]) => Promise<void>
+  /**
+   * Ends the request. Only the first call counts. The charge never exceeds the hold. If nobody waits for the result, the
+   * request may be ended with others a moment later.
+   */
+  settle: (
+    outcome: Exclude<MeteredOutcome, 'abandoned'>,
+    chargedFor: Price[],
+    when?: 'now' | 'soon',
+  ) => Promise<void>
 }
 
 export interface Meter {
@@ -167,7 +177,8 @@ export const createMeter = (
   const limits = { inFlightMax: 2, sizeMax: 100 }
   const openPlain = batch(splitOnLockTimeout(openPlainTogether, accountOf, { failsFast: true }), limits)
   const openWithLimits = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), limits)
-  const endOne = batch(splitOnLockTimeout(endTogether, accountOf), limits)
+  const endNow = batch(splitOnLockTimeout(endTogether, accountOf), limits)
+  const endSoon = batch(splitOnLockTimeout(endTogether, accountOf), { ...limits, gatherMs })
 
   const openOne = async (candidate: Candidate): Promise<void> => {
     const { kind, hasQuota } = candidate.caller
@@ -175,7 +186,7 @@ export const createMeter = (
     if (kind !== 'payg' || hasQuota || !(await openPlain(candidate))) await openWithLimits(candidate)
   }
 
-  const end = async (ending: MeteredEnding): Promise<void> => {
+  const end = async (ending: MeteredEnding, endOne = endNow): Promise<void> => {
     const { id } = ending.request
     try {
       if (!(await endOne(ending))) log.warn({ request: id }, 'meter.settled-before')
@@ -189,8 +200,8 @@ export const createMeter = (
     if (isIdle()) onIdle?.()
   }
 
-  const settle = (ending: MeteredEnding): Promise<void> => {
-    const ended = end(ending).finally(() => settling.delete(ended))
+  const settle = (ending: MeteredEnding, endOne = endNow): Promise<void> => {
+    const ended = end(ending, endOne).finally(() => settling.delete(ended))
     settling.add(ended)
     return ended
   }
@@ -227,10 +238,13 @@ export const createMeter = (
           provider = route.provider.name
           costs = route.costs
         },
-        settle: (outcome, chargedFor) => {
+        settle: (outcome, chargedFor, when = 'now') => {
           const capturedMicros = Math.min(totalOf(chargedFor), request.holdMicros)
           const costMicros = costOf(costs, workOf(chargedFor))
-          ending ??= settle({ request, provider, outcome, chargedFor, capturedMicros, costMicros })
+          ending ??= settle(
+            { request, provider, outcome, chargedFor, capturedMicros, costMicros },
+            when === 'soon' ? endSoon : endNow,
+          )
           return ending
         },
       }
@@ -239,7 +253,7 @@ export const createMeter = (
       const abandoned = await findAbandonedRequests(postgres, 100)
       const ended = await Promise.all(
         abandoned.map((request) =>
-          endOne({ request, outcome: 'abandoned', chargedFor: [], capturedMicros: 0 }),
+          endNow({ request, outcome: 'abandoned', chargedFor: [], capturedMicros: 0 }),
         ),
       )
       return ended.filter(Boolean).length
@@ -252,7 +266,7 @@ export const createMeter = (
     close: async () => {
       clearInterval(extending)
       await Promise.all(settling)
-      await Promise.all([...unwritten.values()].map(end))
+      await Promise.all([...unwritten.values()].map((ending) => end(ending)))
     },
   }
 }

@@ -15,12 +15,15 @@ export interface EngineLoop {
   key: string
 }
 
-/** The open tasks of one workflow. */
+/** The open tasks of one kind. */
 export interface CarriedTasks {
+  /** The workflow that carries them. */
   workflow: string
-  /** The current runs of all open tasks, or of these, that were handed to the engine. */
+  /** Workflows that carry tasks which an earlier version has started. */
+  earlierWorkflows: string[]
+  /** The current runs of all open tasks, or of these, that the engine should carry. */
   readRuns: (taskIds?: string[]) => Promise<(Run & { isNew: boolean })[]>
-  /** The runs of tasks whose outcome or deadline no run has processed. */
+  /** The last runs of tasks whose outcome or deadline no run has processed. */
   findOverdue: () => Promise<Run[]>
   /** Gives tasks a new run, unless they have one already; returns the new runs. */
   renew: (runs: Run[]) => Promise<Run[]>
@@ -54,6 +57,8 @@ const keysPerQuery = 500
 /** An invocation in another state is executing, or about to. */
 const isResting = ({ status }: Invocation) => ['suspended', 'backing-off', 'paused'].includes(status)
 
+const workflowsOf = ({ workflow, earlierWorkflows }: CarriedTasks) => [workflow, ...earlierWorkflows]
+
 const chunksOf = <Item>(items: Item[]): Item[][] =>
   Array.from({ length: Math.ceil(items.length / keysPerQuery) }, (_, index) =>
     items.slice(index * keysPerQuery, (index + 1) * keysPerQuery),
@@ -67,7 +72,7 @@ const confirmLost = async (engine: Engine, tasks: CarriedTasks, seemLost: Run[])
     const keys = new Set(current.map(runKey))
     const still = chunk.filter((run) => keys.has(runKey(run)))
     if (still.length === 0) continue
-    const carried = await readInvocations(engine, [tasks.workflow], still.map(runKey))
+    const carried = await readInvocations(engine, workflowsOf(tasks), still.map(runKey))
     const carriedKeys = new Set(carried.map(({ key }) => key))
     lost.push(...still.filter((run) => !carriedKeys.has(runKey(run))))
   }
@@ -110,7 +115,7 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
   const runsOf = await Promise.all(carried.map(({ readRuns }) => readRuns()))
   const wanted = loops()
   const services = [
-    ...new Set([...wanted.map(({ loop }) => loop), ...carried.map(({ workflow }) => workflow)]),
+    ...new Set([...wanted.map(({ loop }) => loop), ...carried.flatMap((tasks) => workflowsOf(tasks))]),
   ]
   const invocations = await readInvocations(engine, services)
   const byService = Map.groupBy(invocations, ({ service }) => service)
@@ -132,20 +137,20 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
   }
   for (const [index, tasks] of carried.entries()) {
     const runs = runsOf[index] ?? []
-    const ofWorkflow = byService.get(tasks.workflow) ?? []
-    const carriedKeys = new Set(ofWorkflow.map(({ key }) => key))
+    const ofTasks = workflowsOf(tasks).flatMap((workflow) => byService.get(workflow) ?? [])
+    const carriedKeys = new Set(ofTasks.map(({ key }) => key))
     // The start of a new run may still be under way.
     const seemLost = runs.filter((run) => !run.isNew && !carriedKeys.has(runKey(run)))
     check.lost += await restart(engine, tasks, await confirmLost(engine, tasks, seemLost))
     // One that is about to execute only waits for its turn.
-    const busyKeys = new Set(ofWorkflow.flatMap((each) => (isResting(each) ? [] : each.key)))
+    const busyKeys = new Set(ofTasks.flatMap((each) => (isResting(each) ? [] : each.key)))
     const overdue = await tasks.findOverdue()
     check.overdue += await restart(
       engine,
       tasks,
       overdue.filter((run) => !busyKeys.has(runKey(run))),
     )
-    check.killed += await killOutdated(engine, tasks, ofWorkflow, new Set(runs.map(runKey)))
+    check.killed += await killOutdated(engine, tasks, ofTasks, new Set(runs.map(runKey)))
   }
   const { woken, lost, overdue, resumed, killed } = check
   return { ...check, repairs: woken.length + lost + overdue + resumed + killed }

@@ -18,8 +18,6 @@ export interface Engine {
   wake: (loop: string, key: string) => void
   /** Starts a loop that has no scheduled tick. */
   startLoop: (loop: string, key: string) => Promise<void>
-  /** Resolves the awakeable of a waiting run. The engine ignores it for a run that has ended. */
-  resolveAwakeable: (id: string) => Promise<void>
   /** Whether the engine knows that all of these services are at this URL. */
   isRegistered: (workerUrl: string, services: string[]) => Promise<boolean>
   register: (workerUrl: string) => Promise<void>
@@ -97,9 +95,6 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     startLoop: async (loop, key) => {
       await sendTick(loop, key, {})
     },
-    resolveAwakeable: async (id) => {
-      await call(ingress, 'POST', `/restate/awakeables/${id}/resolve`, null)
-    },
     isRegistered: async (workerUrl, services) => {
       const { deployments } = JSON.parse(await call(admin, 'GET', '/deployments')) as {
         deployments: { uri?: string; services: { name: string }[] }[]
@@ -136,12 +131,13 @@ export const durable = (suspendAfterMs: number) => ({
   retryPolicy: { initialInterval: 100, maxInterval: 10_000, maxAttempts: 1_000_000 },
 })
 
-/** How long the engine remembers that a run has ended. Starting it again within this time has no effect. */
-export const workflowRetention = { minutes: 10 }
+/** The engine need not remember runs that have ended: one that is started again finds in the record that it has no work. */
+export const workflowRetention = { seconds: 0 }
 
-// A frozen worker must not hold a loop: the engine gives a tick to another worker after the abort timeout, so a tick must
-// end before it.
-const loopAbortMs = 6_000
+// A frozen worker must not hold a loop: the engine gives a tick to another worker after both times, so a tick must end
+// before it.
+const loopSuspendMs = 1_000
+const loopAbortMs = 5_500
 const tickMsMax = 5_000
 
 // A wake-up that was sent before the last tick began has had its effect. The margin covers clocks that differ a little.
@@ -149,13 +145,19 @@ const tickMsMax = 5_000
 const clockMarginMs = 1_000
 const oldWakeUpMsMax = 60_000
 
+export interface RunStart {
+  workflow: string
+  key: string
+  input?: unknown
+}
+
 /** What a tick has found to do for the engine. */
 export interface Ticked {
   /** When the next tick is due, in milliseconds from now. */
   nextMs: number
-  /** Runs to start. */
-  starts?: { workflow: string; key: string }[]
-  /** Awakeables of waiting runs to resolve. */
+  /** Runs to start. Starting a run again that has not ended has no effect. */
+  starts?: RunStart[]
+  /** Awakeables to resolve. Only in the journals of ticks of earlier versions. */
   resolves?: string[]
 }
 
@@ -177,6 +179,9 @@ const isOutdated = (cause: TickCause | undefined, { generation, startedAtMs }: L
   const ageMs = startedAtMs - (cause?.sentAtMs ?? Infinity)
   return ageMs > clockMarginMs && ageMs < oldWakeUpMsMax
 }
+
+const jsonBytes = (value: unknown): Uint8Array =>
+  value === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(value))
 
 /** Runs a tick, and fails if it takes too long; the engine then repeats it. */
 const runInTime = async (
@@ -209,7 +214,7 @@ export const loop = (
   const object = restate.object({
     name,
     options: {
-      ...durable(suspendAfterMs),
+      ...durable(Math.min(suspendAfterMs, loopSuspendMs)),
       abortTimeout: { milliseconds: loopAbortMs },
       // The engine would remember each wake-up for a day.
       idempotencyRetention: { seconds: 0 },
@@ -226,8 +231,8 @@ export const loop = (
           startedAtMs,
           endedAtMs,
         } = await ctx.run('tick', () => runInTime(() => work(ctx.key, tickId)))
-        for (const { workflow, key } of starts)
-          ctx.genericSend({ service: workflow, method: 'run', key, parameter: new Uint8Array() })
+        for (const { workflow, key, input } of starts)
+          ctx.genericSend({ service: workflow, method: 'run', key, parameter: jsonBytes(input) })
         for (const id of resolves) ctx.resolveAwakeable(id, null)
         const dueAtMs = endedAtMs + nextMs
         // A tick that is scheduled early enough stays.

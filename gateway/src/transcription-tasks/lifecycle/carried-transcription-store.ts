@@ -6,8 +6,9 @@ import type { Database } from '../../platform/postgres.ts'
 import { transcribeRecordingName } from './transcribe-recording.workflow.ts'
 
 export const carriedTranscriptions = (database: Database): CarriedTasks => ({
-  ...runsIn(database, 'open_transcriptions'),
+  ...runsIn(database, 'open_transcriptions', ['starting', 'working']),
   workflow: transcribeRecordingName,
+  earlierWorkflows: [],
   findOverdue: async () => {
     const { rows } = await database.query<Run & Record<string, unknown>>(
       `select task_id as "taskId", run from open_transcriptions where stage = 'accepted' and deadline_at < now()`,

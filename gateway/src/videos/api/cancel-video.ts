@@ -29,8 +29,7 @@ export type CancelDependencies = Omit<SettleDependencies, 'discardJob'> & {
   providers: Providers
   readTask: ReadTask
   log: Log
-  /** Wakes the run that waits for the task's outcome. */
-  wakeRun: (awakeable: string) => Promise<void>
+  wakePoller: (provider: string, taskId: string) => void
 }
 
 // Shorter than the timeout of ordinary polls, because the caller waits for it.
@@ -43,7 +42,7 @@ const pollTimeoutMs = 5_000
  * is cancelled at its provider afterwards, and the response does not wait for that.
  */
 export const createCancelTask = (dependencies: CancelDependencies): CancelTask => {
-  const { postgres, providers, readTask, log, wakeRun } = dependencies
+  const { postgres, providers, readTask, log, wakePoller } = dependencies
   const inBackground = (taskId: string, event: string, work: Promise<void>) => {
     work.catch((error: unknown) => log.warn({ err: error, taskId }, event))
   }
@@ -62,14 +61,14 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
       log.info({ err: error, taskId, provider: provider.name }, 'poll.failed')
       return
     }
-    if (job.awakeable !== null) inBackground(taskId, 'run.wake-failed', wakeRun(job.awakeable))
+    wakePoller(provider.name, taskId)
   }
 
   return async (id, accountId, alongside) => {
     const task = await readTask(id, accountId, { isFresh: true })
     if (isFinal(task.state)) return task
     await recordIfDone(id)
-    const finished = await settleVideo(
+    await settleVideo(
       {
         ...dependencies,
         discardJob: async ({ provider, upstream }) =>
@@ -79,8 +78,6 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
       { kind: 'failed', code: 'task_cancelled', message: taskErrors.task_cancelled },
       alongside,
     )
-    if (finished !== undefined && finished.awakeable !== null)
-      inBackground(id, 'run.wake-failed', wakeRun(finished.awakeable))
     return readTask(id, accountId, { isFresh: true })
   }
 }

@@ -1,87 +1,63 @@
 /**
- * The workflow of one video task after its admission: submit, wait for the outcome or the deadline, store the result,
- * settle.
- *
- * Why durable: a task takes minutes, depends on a provider, must survive restarts, and has money on hold.
- * Key: `<task id>~<run>`. The record in PostgreSQL decides everything; the workflow only carries the work. A run that a
- * newer run has replaced ends at its next step, so an extra start is harmless.
- * Deadline: the task's own. The wait ends there at the latest, and the task fails with its hold released.
- * Failures: a busy provider puts the task back into the queue, a refused job fails the task, a download is retried until
- * the deadline, and the engine retries a step that throws.
+ * Continues the runs that earlier versions began, whose journals have steps and a wait for the outcome. Workers of an earlier
+ * version also start such runs during an upgrade. New runs are in `advance-video.workflow.ts`; this file can be removed
+ * after the next release.
  */
 import * as restate from '@restatedev/restate-sdk'
 
 import { durable, workflowRetention } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
-import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
-import { settleVideo, type SettleDependencies } from './settle-video.ts'
-import { storeResult, type StoreDependencies, type Stored } from './store-result.ts'
-import { submitVideo, type Submitted, type SubmitDependencies } from './submit-video.ts'
+import { enhancePrompt } from '../prompts/enhance-prompt.ts'
+import type { AdvanceDependencies } from './advance-video.workflow.ts'
+import { settleVideo } from './settle-video.ts'
+import { storeResult, type Stored } from './store-result.ts'
+import { submitVideo, type Submitted } from './submit-video.ts'
 
 export const generateVideoName = 'generateVideo'
 
-export type GenerateDependencies = EnhanceDependencies &
-  SubmitDependencies &
-  StoreDependencies &
-  SettleDependencies
+/** Results of steps that only the journals of earlier versions have: the run itself waits for so long. */
+type Submit = Submitted & { remainingMs?: number }
+type Store = Stored | { kind: 'retry'; waitMs: number }
 
-/** Enhances the prompt first if the task requests it and it has not been done. Other tasks need one step only. */
-const submit = async (
-  ctx: restate.WorkflowContext,
-  dependencies: GenerateDependencies,
-  awakeable: string,
-): Promise<Submitted> => {
+const submit = async (ctx: restate.WorkflowContext, dependencies: AdvanceDependencies): Promise<Submit> => {
   const { taskId, run } = parseRunKey(ctx.key)
-  const submitted = await ctx.run('submit', () => submitVideo(dependencies, taskId, run, awakeable))
+  const submitted = await ctx.run<Submit>('submit', () => submitVideo(dependencies, taskId, run))
   if (submitted.kind !== 'needs_enhancing') return submitted
   await ctx.run('enhance', () => enhancePrompt(dependencies, taskId, run))
-  return ctx.run('submit', () => submitVideo(dependencies, taskId, run, awakeable))
+  return ctx.run<Submit>('submit', () => submitVideo(dependencies, taskId, run))
 }
 
-/** Waits for the next try without a slot of the engine, because the engine suspends a run that sleeps. */
-const store = async (
-  ctx: restate.WorkflowContext,
-  dependencies: GenerateDependencies,
-): Promise<Exclude<Stored, { kind: 'retry' }>> => {
+const store = async (ctx: restate.WorkflowContext, dependencies: AdvanceDependencies): Promise<Stored> => {
   const { taskId, run } = parseRunKey(ctx.key)
-  for (let attempt = 0; ; attempt += 1) {
-    const stored = await ctx.run('store', () => storeResult(dependencies, taskId, run, attempt))
+  for (;;) {
+    const stored = await ctx.run<Store>('store', () => storeResult(dependencies, taskId, run))
     if (stored.kind !== 'retry') return stored
     await ctx.sleep(stored.waitMs)
   }
 }
 
-export const generateVideo = (dependencies: GenerateDependencies, suspendAfterMs: number) =>
+// Workers of an earlier version wait in such runs, which must not occupy the slots of the engine meanwhile.
+const suspendAfterMsMax = 200
+
+export const generateVideo = (dependencies: AdvanceDependencies, suspendAfterMs: number) =>
   restate.workflow({
     name: generateVideoName,
-    options: { ...durable(suspendAfterMs), workflowRetention },
+    options: { ...durable(Math.min(suspendAfterMs, suspendAfterMsMax)), workflowRetention },
     handlers: {
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId } = parseRunKey(ctx.key)
-        // The poll loop resolves it once the outcome of the job is recorded.
         const outcome = ctx.awakeable<null>()
-
-        // 1. Submit the job to its provider.
-        const submitted = await submit(ctx, dependencies, outcome.id)
-        if (submitted.kind === 'stop' || submitted.kind === 'needs_enhancing') return
-
-        // 2. Wait for the outcome or the deadline.
-        if (submitted.kind === 'waiting') {
+        const { kind, remainingMs } = await submit(ctx, dependencies)
+        if (remainingMs !== undefined) {
           try {
-            await outcome.promise.orTimeout({ milliseconds: submitted.remainingMs })
+            await outcome.promise.orTimeout({ milliseconds: remainingMs })
           } catch (error) {
             if (!(error instanceof restate.TimeoutError)) throw error
           }
-        }
-
-        // 3. Store the result.
+        } else if (kind !== 'outcome_known') return
         const ending = await store(ctx, dependencies)
         if (ending.kind === 'stop') return
-
-        // 4. Settle: status and money change together, once.
-        await ctx.run('settle', async () => {
-          await settleVideo(dependencies, taskId, ending)
-        })
+        await ctx.run('settle', () => settleVideo(dependencies, taskId, ending))
       },
     },
   })

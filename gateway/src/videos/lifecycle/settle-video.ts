@@ -55,15 +55,15 @@ export interface SettleDependencies {
 }
 
 /**
- * Ends a task and returns it; undefined if it had ended before. `alongside` writes in the same transaction, and only if
- * this call ended the task.
+ * Ends a task, unless it had ended before. `alongside` writes in the same transaction, and only if this call ended the
+ * task.
  */
 export const settleVideo = async (
   dependencies: SettleDependencies,
   taskId: string,
   ending: Ending,
   alongside?: (database: Database) => Promise<void>,
-): Promise<FinishedTask | undefined> => {
+): Promise<void> => {
   const { postgres, finishTask, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters } =
     dependencies
   const day = dayOfTaskId(taskId)
@@ -77,7 +77,7 @@ export const settleVideo = async (
           if (ended !== undefined) await alongside?.(database)
           return ended
         })
-  if (finished === undefined) return undefined
+  if (finished === undefined) return
   log.info(
     {
       taskId,
@@ -99,5 +99,4 @@ export const settleVideo = async (
   } catch (error) {
     log.warn({ err: error, taskId }, 'video.cleanup-failed')
   }
-  return finished
 }

@@ -5,8 +5,8 @@ import type { Postgres } from '../../platform/postgres.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { insertStoredFiles, type StoredFile } from '../../storage/stored-file-store.ts'
 import {
-  beginStoring,
   findCurrentRuns,
+  findStoringRuns,
   findUpstream,
   type CurrentRun,
   type StoringRun,
@@ -43,7 +43,7 @@ export interface StepRecords {
   beginSubmit: (intent: SubmitIntent) => Promise<boolean>
   recordJob: (job: AcceptedJob) => Promise<RecordedJob>
   /** Like `findCurrentRun`. */
-  beginStoring: (run: Run) => Promise<StoringRun | undefined>
+  findStoringRun: (run: Run) => Promise<StoringRun | undefined>
   addStoredFile: (file: StoredFile) => Promise<void>
 }
 
@@ -54,9 +54,11 @@ const recordJobs = (postgres: Postgres, jobs: AcceptedJob[]): Promise<Map<string
   postgres.transaction(async (database) => {
     const records = await recordSubmitted(
       database,
-      jobs.map(({ taskId, provider, upstream, firstPollMs, awakeable }) => ({
-        ...{ taskId, provider, upstream, firstPollMs },
-        ...(awakeable !== undefined && { awakeable }),
+      jobs.map(({ taskId, provider, upstream, firstPollMs }) => ({
+        taskId,
+        provider,
+        upstream,
+        firstPollMs,
       })),
     )
     const recorded = new Map<string, RecordedJob>()
@@ -102,7 +104,7 @@ export const createStepRecords = (postgres: Postgres): StepRecords => {
       if (recorded === undefined) throw new Error(`the job of ${job.taskId} was not recorded`)
       return recorded
     },
-    beginStoring: batchByRecord((runs: Run[]) => beginStoring(postgres, runs), taskOf, limits),
+    findStoringRun: batchByRecord((runs: Run[]) => findStoringRuns(postgres, runs), taskOf, limits),
     addStoredFile,
   }
 }

@@ -3,7 +3,7 @@
  * are stored, hashed and verified to be a playable video.
  *
  * A download that cannot start within a moment, or fails, is not waited for or thrown, because the run would keep its slot of
- * the engine: the step returns when to try again, and the workflow sleeps until then without a slot.
+ * the engine: the step records when to try again, and the poll loop starts another run then.
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
@@ -20,15 +20,15 @@ import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
-import { isCurrentRun, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import type { DownloadPermits, DownloadResult } from '../download-permits.ts'
+import { isCurrentRun, leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
-import type { DownloadPermits, DownloadResult } from './download-permits.ts'
 import type { StepRecords } from './step-records.ts'
 
 export interface StoreDependencies {
   postgres: Postgres
-  records: Pick<StepRecords, 'beginStoring' | 'addStoredFile'>
+  records: Pick<StepRecords, 'findStoringRun' | 'addStoredFile'>
   providers: Providers
   mediaStore: MediaStore
   probeVideo: ProbeVideo
@@ -36,19 +36,23 @@ export interface StoreDependencies {
   retentionMsOf: (accountId: string) => Promise<number>
   downloadPermits: DownloadPermits
   downloadRate: MinimumRate
+  wakePoller: (provider: string, taskId: string) => void
   log: Log
 }
 
-/** `stop`: this run has nothing more to do · `retry`: the workflow runs the step again after the wait. */
-export type Stored = Ending | { kind: 'stop' } | { kind: 'retry'; waitMs: number }
+/** `stop`: this run has nothing more to do. */
+export type Stored = Ending | { kind: 'stop' }
 
 const videoBytesMax = 2 * 1024 ** 3
 /** How often a download checks that its task still needs it. */
 const checkEveryMs = 5_000
 // Some vendors report a video as done shortly before it can be downloaded.
-const resultGraceMs = 30_000
+const resultGraceMs = 120_000
+// A result that came just before the deadline has some time to find a permit.
+const permitGraceMs = 30_000
 // The backoff starts with two seconds, because each try of many waiting tasks costs work in the engine.
 const backoffStart = 2
+const backoffStartMs = 2_000
 // From the request of a result to its first byte.
 const openingTimeoutMs = 60_000
 
@@ -164,35 +168,44 @@ const pollOnceMore = async (
   }
 }
 
-/** Lets the workflow try again later, at the deadline at the latest. */
-const retryLater = ({ deadlineMs }: OpenTask, afterMs: number): Stored => {
-  const untilDeadlineMs = Math.max(5_000, deadlineMs - performance.now())
-  const waitMs = Math.ceil(Math.min(afterMs, untilDeadlineMs))
-  return { kind: 'retry', waitMs }
+/** Lets another run try again later, at the deadline at the latest. */
+const retryLater = async (
+  { postgres, wakePoller }: StoreDependencies,
+  open: OpenTask,
+  afterMs: number,
+): Promise<Stored> => {
+  const untilDeadlineMs = Math.max(5_000, open.deadlineMs - performance.now())
+  await leaveToPollLoop(postgres, open, Math.min(afterMs, untilDeadlineMs))
+  wakePoller(open.provider, open.taskId)
+  return { kind: 'stop' }
 }
+
+/** The number of the next try, as if the waits had doubled since the outcome. So tries need not be counted. */
+const nextTryAfter = (waitedMs: number): number =>
+  backoffStart + Math.floor(Math.log2(1 + waitedMs / backoffStartMs))
 
 export const storeResult = async (
   dependencies: StoreDependencies,
   taskId: string,
   run: number,
-  /** How often this run has tried before. */
-  attempt: number,
 ): Promise<Stored> => {
   const { postgres, records, downloadPermits, log } = dependencies
-  const current = await records.beginStoring({ taskId, run })
+  const current = await records.findStoringRun({ taskId, run })
   if (current === undefined) return { kind: 'stop' }
   const { open, task, isStored } = current
-  // The worker may have died between storing the video and journaling the step.
+  // The run may have been interrupted after it stored the video.
   if (isStored) return { kind: 'completed', mediaId: locationOf(task).mediaId }
+  // The run was started by mistake, for example because the engine seemed to have lost an earlier one.
+  if (open.outcome === null && !open.isOverdue) return retryLater(dependencies, open, 0)
   const outcome = open.outcome ?? (await pollOnceMore(dependencies, open))
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
 
   const release = await downloadPermits.acquire(open.provider)
   if (release === undefined) {
-    log.debug({ taskId, provider: open.provider, attempt }, 'video.store-postponed')
-    if (performance.now() > open.deadlineMs + resultGraceMs) return failed('task_timeout')
-    return retryLater(open, downloadPermits.nextTryMs(open.provider))
+    log.debug({ taskId, provider: open.provider }, 'video.store-postponed')
+    if (performance.now() > open.deadlineMs + permitGraceMs) return failed('task_timeout')
+    return retryLater(dependencies, open, downloadPermits.nextTryMs(open.provider))
   }
   let downloaded: DownloadResult = 'undecided'
   const superseded = new AbortController()
@@ -220,7 +233,7 @@ export const storeResult = async (
     if (failure !== undefined && !isRefused) downloaded = 'failed'
     const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
     if (!isGone && !open.isOverdue)
-      return retryLater(open, backoffMs(backoffStart + attempt, failure?.retryAfterMs))
+      return await retryLater(dependencies, open, backoffMs(nextTryAfter(waitedMs), failure?.retryAfterMs))
     if (failure !== undefined) await recordFailure(postgres, open, failure.message)
     return failed(isGone ? 'upstream_error' : 'task_timeout')
   } finally {

@@ -11,8 +11,6 @@ export type ReadRecord = Pick<OpenTask, 'taskId' | 'run' | 'submits'>
 /** What an execution records before it calls the provider. */
 export interface SubmitIntent extends ReadRecord {
   costMicros: number | undefined
-  /** Where the outcome is to be sent. */
-  awakeable: string
 }
 
 /**
@@ -27,10 +25,10 @@ export const beginSubmits = async (database: Database, intents: SubmitIntent[]):
        select task_id from open_tasks where task_id = any($1::text[]) order by task_id for update
      )
      update open_tasks o
-        set stage = 'submitting', submits = o.submits + 1, cost_micros = given."costMicros", awakeable = given.awakeable,
+        set stage = 'submitting', submits = o.submits + 1, cost_micros = given."costMicros",
             outcome_unknown_since = coalesce(o.outcome_unknown_since, now())
        from jsonb_to_recordset($2::jsonb) as given
-         ("taskId" text, run bigint, submits integer, "costMicros" bigint, awakeable text)
+         ("taskId" text, run bigint, submits integer, "costMicros" bigint)
        join locked on locked.task_id = given."taskId"
       where o.task_id = given."taskId" and o.run = given.run and o.submits = given.submits
         and o.stage in ('starting', 'submitting') and o.upstream is null
@@ -38,9 +36,7 @@ export const beginSubmits = async (database: Database, intents: SubmitIntent[]):
     [
       intents.map(({ taskId }) => taskId),
       JSON.stringify(
-        intents.map(({ taskId, run, submits, costMicros, awakeable }) => ({
-          ...{ taskId, run, submits, costMicros, awakeable },
-        })),
+        intents.map(({ taskId, run, submits, costMicros }) => ({ taskId, run, submits, costMicros })),
       ),
     ],
   )
@@ -56,7 +52,6 @@ export interface SubmittedJob {
   provider: string
   upstream: unknown
   firstPollMs: number
-  awakeable?: string
 }
 
 /**
@@ -72,7 +67,7 @@ export const recordSubmitted = async (
     `with given as materialized (
        select g.*, md5(g.upstream::text)::uuid as job
          from jsonb_to_recordset($1::jsonb) as g
-           ("taskId" text, provider text, upstream jsonb, "firstPollMs" double precision, awakeable text)
+           ("taskId" text, provider text, upstream jsonb, "firstPollMs" double precision)
      ), locked as materialized (
        select task_id from open_tasks where task_id = any($2::text[]) order by task_id for update
      ), claimed as (
@@ -83,9 +78,9 @@ export const recordSubmitted = async (
        returning task_id
      ), recorded as (
        update open_tasks o
-          set stage = 'waiting', upstream = given.upstream, awakeable = coalesce(given.awakeable, o.awakeable),
+          set stage = 'waiting', upstream = given.upstream,
               submitted_at = coalesce(o.outcome_unknown_since, now()), outcome_unknown_since = null,
-              next_poll_at = now() + make_interval(secs => given."firstPollMs" / 1000.0)
+              next_poll_at = least(o.deadline_at, now() + make_interval(secs => given."firstPollMs" / 1000.0))
          from given join claimed on claimed.task_id = given."taskId"
         where o.task_id = given."taskId" and o.upstream is null returning o.task_id
      )
@@ -171,16 +166,10 @@ export const clearOutcomeUnknown = async (
  * Lets a task whose submit has an unknown outcome wait for a webhook or its deadline. It is not submitted again. If a webhook
  * has named its job meanwhile, the task waits for that one.
  */
-export const waitForDeadline = async (
-  database: Database,
-  { taskId, run }: Run,
-  awakeable: string,
-): Promise<void> => {
+export const waitForDeadline = async (database: Database, { taskId, run }: Run): Promise<void> => {
   await database.query(
-    `update open_tasks
-        set awakeable = $3, stage = case when upstream is null then 'waiting' else stage end,
-            next_poll_at = case when upstream is null then null else next_poll_at end
-      where task_id = $1 and run = $2`,
-    [taskId, run, awakeable],
+    `update open_tasks set stage = 'waiting', next_poll_at = deadline_at
+      where task_id = $1 and run = $2 and upstream is null`,
+    [taskId, run],
   )
 }

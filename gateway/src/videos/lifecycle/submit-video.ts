@@ -12,7 +12,7 @@ import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import type { Decision, Router } from '../../routing/route.ts'
-import { recordAwakeable, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import { leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
 import { pricedWorkOf } from '../priced-work.ts'
@@ -40,21 +40,17 @@ export interface SubmitDependencies extends JobDependencies {
 
 /**
  * `stop`: this run has nothing more to do · `needs_enhancing`: the prompt must be enhanced first · `outcome_known`: the
- * record has the outcome, or the deadline is over · `waiting`: the workflow is notified of the outcome later.
+ * record has the outcome, or the deadline is over · `waiting`: the poll loop starts another run at the outcome.
  */
-export type Submitted =
-  | { kind: 'stop' }
-  | { kind: 'needs_enhancing' }
-  | { kind: 'outcome_known' }
-  | { kind: 'waiting'; remainingMs: number }
+export interface Submitted {
+  kind: 'stop' | 'needs_enhancing' | 'outcome_known' | 'waiting'
+}
 
 // A lookup that finds no job counts from this time after the submit on. It covers the longest submit timeout, after
 // which no execution sends a request any more, and the time until a provider lists a job that it has accepted.
 const lookupGraceMs = 120_000
 
 const remainingMsOf = ({ deadlineMs }: OpenTask): number => Math.max(0, deadlineMs - performance.now())
-
-const waiting = (open: OpenTask): Submitted => ({ kind: 'waiting', remainingMs: remainingMsOf(open) })
 
 const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
   code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation'
@@ -70,8 +66,6 @@ interface Submission {
   upstreamModel: string
   /** What the job costs at the provider; undefined if unknown. */
   costMicros: number | undefined
-  /** Where the outcome is to be sent. */
-  awakeable: string
 }
 
 /**
@@ -110,6 +104,15 @@ const requeue = async (dependencies: SubmitDependencies, { open }: Submission, h
   await repeatWhileUnavailable(() => returnToQueue(dependencies.postgres, open, how))
   dependencies.wakeDispatcher(how.to?.provider ?? open.provider)
   return { kind: 'stop' } as const
+}
+
+const untilDeadline = async (
+  { postgres, wakePoller }: SubmitDependencies,
+  open: OpenTask,
+): Promise<Submitted> => {
+  await waitForDeadline(postgres, open)
+  wakePoller(open.provider, open.taskId)
+  return { kind: 'waiting' }
 }
 
 const handleFailure = async (
@@ -153,22 +156,21 @@ const handleFailure = async (
       if (video.submitsAreIdempotent || video.lookup !== undefined) {
         return requeue(dependencies, submission, { waitMs, isRefused: false })
       }
-      await waitForDeadline(postgres, open, submission.awakeable)
-      return waiting(open)
+      return untilDeadline(dependencies, open)
   }
 }
 
 /** Records the job that a provider accepted, and the attempt that created it. */
 const recordJob = async (
   dependencies: SubmitDependencies,
-  { open, task, provider, video, awakeable }: Submission,
+  { open, task, provider, video }: Submission,
   upstream: Opaque,
   attempt: Attempt | undefined,
 ): Promise<Submitted> => {
   const { postgres, providers, records, jobDurations, log } = dependencies
   const { taskId, day } = open
   const firstPollMs = nextPollDelayMs(provider, 0, jobDurations.of(provider.name, task.model))
-  const job = { taskId, day, provider: provider.name, upstream, firstPollMs, awakeable, video, attempt }
+  const job = { taskId, day, provider: provider.name, upstream, firstPollMs, video, attempt }
   const { record, isDuplicate } = await repeatWhileUnavailable(() => records.recordJob(job))
   if (record === 'claimed_by_other') {
     // The job may show another customer's video. The provider cannot tell whether it has one for this task as well.
@@ -187,10 +189,9 @@ const recordJob = async (
     )
   }
   if (hasEnded) return { kind: 'stop' }
-  if (record === 'not_recorded') await recordAwakeable(postgres, open, awakeable)
   dependencies.wakePoller(provider.name, taskId)
   dependencies.announce([taskId])
-  return waiting(open)
+  return { kind: 'waiting' }
 }
 
 /**
@@ -207,10 +208,7 @@ const resolveUnknownOutcome = async (
   const { open, video } = submission
   const outcomeUnknownMs = performance.now() - unknownSinceMs
   // Without a lookup only a webhook or the deadline can resolve it.
-  if (video.lookup === undefined) {
-    await waitForDeadline(postgres, open, submission.awakeable)
-    return waiting(open)
-  }
+  if (video.lookup === undefined) return untilDeadline(dependencies, open)
   let job: Opaque | undefined
   try {
     job = await video.lookup(open.taskId, signal)
@@ -237,7 +235,7 @@ const submitToProvider = async (
   limit: TimeLimit,
 ): Promise<Submitted | 'outdated'> => {
   const { postgres, records, router } = dependencies
-  const { open, task, provider, video, upstreamModel, costMicros, awakeable } = given
+  const { open, task, provider, video, upstreamModel, costMicros } = given
   let submission = given
   const exchanges: Exchange[] = []
   const startedAt = new Date()
@@ -254,7 +252,7 @@ const submitToProvider = async (
   }
   try {
     const job = await jobOf(dependencies, task, submission)
-    if (!(await records.beginSubmit({ ...open, costMicros, awakeable }))) {
+    if (!(await records.beginSubmit({ ...open, costMicros }))) {
       router.releaseProbe(provider.name, task.model)
       return 'outdated'
     }
@@ -290,7 +288,6 @@ const submitOnce = async (
   dependencies: SubmitDependencies,
   taskId: string,
   run: number,
-  awakeable: string,
 ): Promise<Submitted | 'outdated'> => {
   const { postgres, records, providers, router } = dependencies
   const current = await records.findCurrentRun({ taskId, run })
@@ -298,8 +295,10 @@ const submitOnce = async (
   const { open, task } = current
   if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }
   if (open.upstream !== null) {
-    await recordAwakeable(postgres, open, awakeable)
-    return waiting(open)
+    // An earlier execution, or a webhook, has recorded the job.
+    if (open.stage !== 'waiting') await leaveToPollLoop(postgres, open, 0)
+    dependencies.wakePoller(open.provider, taskId)
+    return { kind: 'waiting' }
   }
   if (needsEnhancing(task)) return { kind: 'needs_enhancing' }
 
@@ -313,7 +312,6 @@ const submitOnce = async (
     video,
     upstreamModel: route?.upstreamModel ?? task.model,
     costMicros: costOf(route?.costs, pricedWorkOf(task.order)),
-    awakeable,
   }
   const limit = timeLimitOf(open, provider)
 
@@ -344,10 +342,9 @@ export const submitVideo = async (
   dependencies: SubmitDependencies,
   taskId: string,
   run: number,
-  awakeable: string,
 ): Promise<Submitted> => {
   for (;;) {
-    const submitted = await submitOnce(dependencies, taskId, run, awakeable)
+    const submitted = await submitOnce(dependencies, taskId, run)
     if (submitted !== 'outdated') return submitted
   }
 }

@@ -1,9 +1,10 @@
 /**
- * Polls the running jobs of a provider and notifies each task of its outcome, with one loop per provider and shard.
+ * Polls the running jobs of a provider, with one loop per provider and shard, and starts the run that stores the result of a
+ * job: at its outcome, at the deadline of the task, and again if a download has to be repeated.
  *
  * Why durable: one loop per credential stays within its polling budget, and continues on another worker if its own dies.
- * Why not in each task: every poll would be a journaled step. One tick polls every job that is due. An outcome is stored
- * before its workflow is notified by a durable send, and the notification is repeated until the task moves on. A failed
+ * Why not in each task: every poll would be a journaled step. One tick polls every job that is due. An outcome is recorded
+ * together with the run, before a durable send starts it, and the start is repeated until the task has ended. A failed
  * poll never fails a task; only a definite outcome or the deadline does.
  *
  * A tick must be short, because the engine gives a tick that takes too long to another worker. Polls that a slow provider
@@ -13,15 +14,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { Catalog } from '../../models/catalog.ts'
 import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts'
+import type { Run } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import type { Router } from '../../routing/route.ts'
-import { notifyStoringMs } from '../open-task-store.ts'
+import type { DownloadPermits } from '../download-permits.ts'
 import { parseShardKey } from '../shard.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
+import { startOf } from '../video-run.ts'
 import type { JobDurations } from './job-durations.ts'
 import { afterFailureMs, estimateProgress, nextPollDelayMs } from './poll-schedule.ts'
 import { findDuePolls, nextPollInMs, recordPolls, type DuePoll, type PollResult } from './poll-store.ts'
@@ -35,6 +38,8 @@ export interface PollDependencies {
   catalog: Catalog
   jobDurations: Pick<JobDurations, 'of' | 'learn'>
   router: Pick<Router, 'report'>
+  /** Of this worker, as an estimate for all: a run without a permit would have to be repeated later. */
+  downloadPermits: Pick<DownloadPermits, 'mayStart' | 'nextTryMs'>
   /** Notifies watchers that these tasks have changed. */
   announce: (taskIds: string[]) => void
   log: Log
@@ -47,7 +52,10 @@ const pollingMsMax = 2_500
 const failuresInRowMax = 16
 const idleMs = 15_000
 const soonMs = 50
-const notifyAgainMs = 2_000
+// A run is started again if its task has not ended. It has no effect while the run goes on; but the tick may have been
+// interrupted before it started the run, or the engine may have been restored from a copy. Downloads may take longer.
+const startAgainMs = 5_000
+const startOnceMoreMs = 15_000
 // A provider may not list a job right after accepting it, so "no such job" counts only after this time.
 const missingGraceMs = 120_000
 
@@ -56,12 +64,19 @@ interface Polled extends PollResult {
   reason?: string
 }
 
+const starting = { startsRun: true, nextPollMs: startAgainMs }
+
+/** Starts a run that downloads the result if it will get a permit; otherwise the next tick may. */
+const startIfPermitted = ({ downloadPermits }: PollDependencies, provider: string) =>
+  downloadPermits.mayStart(provider) ? starting : { nextPollMs: downloadPermits.nextTryMs(provider) }
+
 const pollOne = async (
-  { catalog, jobDurations, log }: PollDependencies,
+  dependencies: PollDependencies,
   provider: Provider,
   video: VideoProvider,
   due: DuePoll,
 ): Promise<Polled> => {
+  const { catalog, jobDurations, log } = dependencies
   const result = { taskId: due.taskId, day: due.day, progress: null, outcome: null }
   const durations = jobDurations.of(provider.name, due.model)
   const delayMs = nextPollDelayMs(provider, due.elapsedMs, durations)
@@ -78,7 +93,11 @@ const pollOne = async (
     }
     case 'done':
       jobDurations.learn(provider.name, due.model, due.elapsedMs)
-      return { ...result, outcome: { kind: 'done', result: status.result }, nextPollMs: notifyAgainMs }
+      return {
+        ...result,
+        outcome: { kind: 'done', result: status.result },
+        ...startIfPermitted(dependencies, provider.name),
+      }
     case 'refused':
       // The provider's message is for operators only; callers get the text of the error code.
       log.info(
@@ -88,7 +107,7 @@ const pollOne = async (
       return {
         ...result,
         outcome: { kind: 'refused', code: status.code, message: '' },
-        nextPollMs: notifyAgainMs,
+        ...starting,
         reason: status.message,
       }
     case 'missing':
@@ -101,20 +120,25 @@ const pollOne = async (
       return {
         ...result,
         outcome: { kind: 'refused', code: 'upstream_error', message: '' },
-        nextPollMs: notifyAgainMs,
+        ...starting,
         reason: 'the provider no longer knows the job',
       }
   }
 }
+
+const hasEnded = ({ isStoring, isOverdue, outcome }: DuePoll) => isStoring || isOverdue || outcome !== null
 
 /** Polls a job; a failure postpones the next poll. */
 const createPollOne = (dependencies: PollDependencies, provider: Provider, video: VideoProvider) => {
   const { log, router } = dependencies
   let failuresInRow = 0
   return async (due: DuePoll): Promise<Polled> => {
-    if (due.outcome !== null) {
-      return { ...postponed(due, due.isStoring ? notifyStoringMs : notifyAgainMs), dueAt: due.dueAt }
-    }
+    if (due.isStoring) return { ...postponed(due, startOnceMoreMs), startsRun: true }
+    // At the deadline the run polls the job once more.
+    if (due.isOverdue || due.outcome?.kind === 'refused') return { ...postponed(due, 0), ...starting }
+    if (due.outcome !== null)
+      return { ...postponed(due, 0), ...startIfPermitted(dependencies, provider.name) }
+    if (due.upstream === null) return { ...postponed(due, idleMs), dueAt: due.dueAt }
     const afterFailure = (retryAfterMs?: number) => ({
       ...postponed(due, afterFailureMs(retryAfterMs, provider.pollIntervalMs)),
       dueAt: due.dueAt,
@@ -189,7 +213,7 @@ const recordResults = async (
   { postgres, announce, log }: PollDependencies,
   provider: string,
   results: Polled[],
-): Promise<void> => {
+): Promise<Run[]> => {
   // Reasons are written before outcomes, so that an operator finds the reason of every failed task. A failed write does
   // not delay the tasks.
   await recordJobFailures(
@@ -198,8 +222,9 @@ const recordResults = async (
       reason === undefined ? [] : { taskId, day, provider, reason },
     ),
   ).catch((error: unknown) => log.warn({ err: error, provider }, 'failure-reasons.record-failed'))
-  await recordPolls(postgres, results)
+  const runs = await recordPolls(postgres, results)
   announce(results.flatMap(({ taskId, progress }) => (progress === null ? [] : taskId)))
+  return runs
 }
 
 const pollDueJobs = async (
@@ -211,20 +236,23 @@ const pollDueJobs = async (
   const { provider: name, shard } = parseShardKey(key)
   const provider = providers.find(name)
   if (provider?.video === undefined) return { nextMs: idleMs }
-  const due = await findDuePolls(postgres, name, shard, provider.shards, pollsPerTick)
+  const found = await findDuePolls(postgres, name, shard, provider.shards, pollsPerTick)
+  // First those that need no poll, so that a provider that does not respond delays none of them.
+  const { true: ended = [], false: running = [] } = Object.groupBy(found, (each) => String(hasEnded(each)))
+  const due = [...ended, ...running]
   const late = () => latePolls.get(key) ?? 0
 
   /** Records a late result, and lets the job be polled by another tick only if this process should die. */
   const onLate = (polling: Promise<Polled>, each: DuePoll): Polled => {
     latePolls.set(key, late() + 1)
     const record = async () => {
-      const { dueAt: _, ...result } = await polling
-      const hasEnded = result.outcome !== null
-      // The workflow is notified by the next tick. Without an outcome, a webhook that arrived meanwhile decides.
+      const { dueAt: _, startsRun: __, ...result } = await polling
+      const isDone = result.outcome !== null
+      // The next tick starts the run. Without an outcome, a webhook that arrived meanwhile decides.
       await recordResults(dependencies, name, [
-        { ...result, ...(hasEnded ? { nextPollMs: 0 } : { isLate: true }) },
+        { ...result, ...(isDone ? { nextPollMs: 0 } : { isLate: true }) },
       ])
-      if (hasEnded) engine.wake(pollJobsName, key)
+      if (isDone) engine.wake(pollJobsName, key)
     }
     record()
       .catch((error: unknown) => log.warn({ err: error, taskId: each.taskId }, 'poll.not-recorded'))
@@ -237,14 +265,11 @@ const pollDueJobs = async (
     createPollOne(dependencies, provider, provider.video),
     onLate,
   )
-  await recordResults(dependencies, name, results)
-  const outcomes = new Map(results.map(({ taskId, outcome }) => [taskId, outcome]))
-  const resolves = due.flatMap(({ taskId, awakeable, outcome }) =>
-    awakeable !== null && (outcome ?? outcomes.get(taskId) ?? null) !== null ? awakeable : [],
-  )
-  if (isIncomplete || due.length >= pollsPerTick) return { nextMs: soonMs, resolves }
+  const runs = await recordResults(dependencies, name, results)
+  const starts = runs.map((run) => startOf(run, { jobHasEnded: true }))
+  if (isIncomplete || due.length >= pollsPerTick) return { nextMs: soonMs, starts }
   const nextMs = await nextPollInMs(postgres, name, shard, provider.shards)
-  return { nextMs: Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))), resolves }
+  return { nextMs: Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))), starts }
 }
 
 export const pollJobs = (dependencies: PollDependencies, suspendAfterMs: number) => {

@@ -1,17 +1,18 @@
 /** Which jobs are due for a poll, and the results of polls. */
+import { nextRunAfter, type Run } from '../../platform/engine/run-key.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Outcome } from '../task.ts'
 
 export interface DuePoll {
   taskId: string
   day: string
-  run: number
-  awakeable: string | null
+  /** Null if the outcome of the submit is unknown. */
   upstream: unknown
-  /** If known already, the job is not polled; only its workflow is notified again. */
+  /** If known already, the job is not polled. */
   outcome: Outcome | null
-  /** The workflow has been notified once. */
+  /** A run was started that stores the result. */
   isStoring: boolean
+  isOverdue: boolean
   /** Since the provider accepted the job. */
   elapsedMs: number
   model: string
@@ -19,7 +20,7 @@ export interface DuePoll {
   dueAt: string
 }
 
-const isDue = `o.stage in ('waiting', 'storing') and (o.stage = 'waiting' or o.outcome is not null)`
+const isPolled = `o.stage in ('waiting', 'storing')`
 
 /**
  * Combines a statement for each part of a shard: its own jobs and, in the first shard, those with a shard number that no longer
@@ -42,10 +43,11 @@ export const findDuePolls = async (
     unitedParts(
       shard,
       (isOfPart) =>
-        `select o.task_id as "taskId", o.day, o.run, o.awakeable, o.upstream, o.outcome, o.model, o.stage = 'storing' as "isStoring",
+        `select o.task_id as "taskId", o.day, o.upstream, o.outcome, o.model, o.stage = 'storing' as "isStoring",
+                o.deadline_at <= now() as "isOverdue",
                 extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
            from open_tasks o
-          where o.provider = $1 and ${isOfPart} and ${isDue} and o.next_poll_at <= now()
+          where o.provider = $1 and ${isOfPart} and ${isPolled} and o.next_poll_at <= now()
           order by o.next_poll_at limit $4`,
     ),
     [provider, shard, shards, limit],
@@ -59,6 +61,8 @@ export interface PollResult {
   nextPollMs: number
   progress: number | null
   outcome: Outcome | null
+  /** The task needs a run that stores the result. */
+  startsRun?: boolean
   /** If given and the job is due at another time by now, a webhook arrived during the poll: that time stays. */
   dueAt?: string
   /** The tick of the poll is over and has postponed the next one. If the job is due already, a webhook has arrived since. */
@@ -66,16 +70,18 @@ export interface PollResult {
 }
 
 /**
- * Writes the results of one tick. Progress only grows, and stays below 100 until the video is stored. The open tasks are
- * locked first and in the order in which tasks that end are locked.
+ * Writes the results of one tick, and returns the runs that the tick must start. A task that waits gets a new run; the run of
+ * a task that has one already is returned again, because the engine may not know of it. Progress only grows, and stays below
+ * 100 until the video is stored. A job is polled at its deadline at the latest. The open tasks are locked first and in the
+ * order in which tasks that end are locked.
  */
-export const recordPolls = async (database: Database, results: PollResult[]): Promise<void> => {
-  if (results.length === 0) return
-  await database.query(
+export const recordPolls = async (database: Database, results: PollResult[]): Promise<Run[]> => {
+  if (results.length === 0) return []
+  const { rows } = await database.query<Run & Record<string, unknown>>(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as n
-         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "dueAt" timestamptz,
-          "isLate" boolean)
+         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "startsRun" boolean,
+          "dueAt" timestamptz, "isLate" boolean)
      ), locked as materialized (
        select task_id from open_tasks where task_id = any($2::text[]) order by task_id for update
      ), advanced as (
@@ -88,17 +94,23 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
      ), event as (
        insert into task_events (day, task_id, id, kind, data)
        select day, id, last_event, 'progress', jsonb_build_object('progress', progress) from advanced
+     ), polled as (
+       update open_tasks o
+          set next_poll_at = case when n."startsRun" or n.outcome is not null then now() + make_interval(secs => n."nextPollMs" / 1000.0)
+                                  when o.next_poll_at <> n."dueAt" or n."isLate" and o.next_poll_at <= now() then o.next_poll_at
+                                  else least(o.deadline_at, now() + make_interval(secs => n."nextPollMs" / 1000.0)) end,
+              outcome = coalesce(o.outcome, n.outcome),
+              outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
+              run = case when n."startsRun" and o.stage = 'waiting' then ${nextRunAfter('o.run')} else o.run end,
+              stage = case when n."startsRun" then 'storing' else o.stage end
+         from given n join locked on locked.task_id = n."taskId"
+        where o.task_id = n."taskId" and ${isPolled}
+       returning o.task_id, o.run, n."startsRun"
      )
-     update open_tasks o
-        set next_poll_at = case when n.outcome is null and (o.next_poll_at <> n."dueAt" or n."isLate" and o.next_poll_at <= now())
-                                 then o.next_poll_at
-                                 else now() + make_interval(secs => n."nextPollMs" / 1000.0) end,
-            outcome = coalesce(o.outcome, n.outcome),
-            outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end)
-       from given n join locked on locked.task_id = n."taskId"
-      where o.task_id = n."taskId" and o.stage in ('waiting', 'storing')`,
+     select task_id as "taskId", run from polled where "startsRun"`,
     [JSON.stringify(results), results.map(({ taskId }) => taskId)],
   )
+  return rows
 }
 
 /** When the next poll of this shard is due, in milliseconds from now; undefined if no job waits. */
@@ -113,7 +125,7 @@ export const nextPollInMs = async (
        from (${unitedParts(
          shard,
          (isOfPart) =>
-           `select next_poll_at from open_tasks o where provider = $1 and ${isOfPart} and ${isDue} order by next_poll_at limit 1`,
+           `select next_poll_at from open_tasks o where provider = $1 and ${isOfPart} and ${isPolled} order by next_poll_at limit 1`,
        )}) as next`,
     [provider, shard, shards],
   )

@@ -7,13 +7,12 @@
  */
 import type { Catalog } from '../../models/catalog.ts'
 import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts'
-import { runKey, type Run } from '../../platform/engine/run-key.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Router } from '../../routing/route.ts'
-import { generateVideoName } from '../lifecycle/generate-video.workflow.ts'
 import { shardOf } from '../shard.ts'
 import { requirementsOf } from '../video-requirements.ts'
+import { startOf } from '../video-run.ts'
 import type { QueueLimits } from './queue-limits.ts'
 import {
   beginTick,
@@ -106,8 +105,6 @@ const capacitiesOf = async (
   return capacities
 }
 
-const startsOf = (runs: Run[]) => runs.map((run) => ({ workflow: generateVideoName, key: runKey(run) }))
-
 const dispatch = async (
   dependencies: DispatchDependencies,
   name: string,
@@ -128,18 +125,19 @@ const dispatch = async (
     const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits(), tickId)
     return { starts, isThrottled, targets, nextMs: await nextStartInMs(database, name) }
   })
-  if ('before' in claimed) return { nextMs: soonMs, starts: startsOf(claimed.before) }
+  if ('before' in claimed) return { nextMs: soonMs, starts: claimed.before.map((run) => startOf(run)) }
   const { starts, isThrottled, targets, nextMs } = claimed
   for (const [model, ofModel] of Map.groupBy(starts, ({ model }) => model)) {
     router.countStarts(name, model, ofModel.length)
   }
   for (const target of targets) engine.wake(dispatchVideosName, target)
-  if (starts.length >= startsPerTick) return { nextMs: soonMs, starts: startsOf(starts) }
+  const runs = starts.map((run) => startOf(run))
+  if (starts.length >= startsPerTick) return { nextMs: soonMs, starts: runs }
   const probeMs = Math.min(...survey.unhealthy.map(({ forMs }) => Math.max(forMs, throttledMs)))
   const waitMs = Math.min(isThrottled || survey.ramping.length > 0 ? throttledMs : idleMs, probeMs)
   return {
     nextMs: Math.min(waitMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))),
-    starts: startsOf(starts),
+    starts: runs,
   }
 }
 

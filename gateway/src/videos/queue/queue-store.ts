@@ -216,6 +216,8 @@ const start = async (
            ("taskId" text, run bigint, model text, "accountId" uuid, "keyId" uuid,
             "virtualStart" bigint, "virtualFinish" bigint, "keyVirtualStart" bigint, "keyVirtualFinish" bigint)
         where o.task_id = any ($3) and o.task_id = c."taskId" and o.run = c.run
+          -- A webhook may have named its job meanwhile. As an expression, because the indexes of the queue are longer ways.
+          and o.stage || '' = 'accepted'
        returning c.*, o.run as started
      ), shared as (
        insert into queue_shares (queue, owner, virtual_start, virtual_finish)

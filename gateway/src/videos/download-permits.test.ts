@@ -54,6 +54,32 @@ test('callers without a permit come back at the pace at which permits become fre
   expect(permits.nextTryMs('first') / 500).toBeCloseTo(1, 1)
 })
 
+test('as many runs may be started as will soon get a permit', async () => {
+  let nowMs = 0
+  const permits = createDownloadPermits({ total: 12, perProvider: 3 }, () => nowMs)
+  const startAll = (provider: string) => {
+    let count = 0
+    while (permits.mayStart(provider)) count += 1
+    return count
+  }
+  // Downloads are assumed to take 200 ms, so that three more permits are free within a quarter of a second.
+  const started = startAll('first')
+  expect(started).toBe(6)
+  expect(startAll('second')).toBe(6)
+  expect(startAll('third')).toBe(0)
+  // Those that ask for a permit are expected no longer; they count as downloads.
+  const releases = await Promise.all(Array.from({ length: 3 }, () => permits.acquire('first')))
+  expect(startAll('first')).toBe(0)
+  releases[0]?.('succeeded')
+  expect(startAll('first')).toBe(1)
+  // Neither are those that have asked another worker.
+  nowMs += 1_000
+  for (const release of releases.slice(1)) release?.('failed')
+  nowMs += 1_000
+  expect(startAll('first')).toBe(1)
+  expect(startAll('second')).toBeGreaterThan(2)
+})
+
 test('callers come back later, the longer the current downloads take', () => {
   let nowMs = 0
   const permits = createDownloadPermits({ total: 5, perProvider: 2 }, () => nowMs)
