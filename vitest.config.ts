@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
+import { SlowFirst } from './tools/test-order.ts'
+
 const database = 'gateway/test/kit/global-setup.ts'
 const command = 'gateway/test/kit/bundle-command.ts'
 const priority = 'gateway/test/kit/raise-priority.ts'
@@ -46,6 +48,7 @@ const longJourneys = ['gateway/test/journeys/slow-downloads.test.ts']
 export default defineConfig({
   test: {
     maxWorkers: 4,
+    sequence: { sequencer: SlowFirst },
     projects: [
       {
         test: {
@@ -81,7 +84,7 @@ export default defineConfig({
           include: ['gateway/test/journeys/**/*.test.ts', 'cli/test/**/*.test.ts'],
           exclude: [...measures, ...longSound, ...longJourneys],
           ...limits,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -89,7 +92,7 @@ export default defineConfig({
           name: 'sound',
           include: sound,
           ...longLimits,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -100,7 +103,7 @@ export default defineConfig({
           include: measures,
           fileParallelism: false,
           ...limits,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -109,7 +112,7 @@ export default defineConfig({
           name: 'long-journeys',
           include: longJourneys,
           ...longLimits,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -118,7 +121,7 @@ export default defineConfig({
           name: 'long-sound',
           include: longSound,
           ...longLimits,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
       // Vendor misbehaviour. `npm run prove:vendors` runs it at full length.
@@ -128,7 +131,7 @@ export default defineConfig({
           name: 'vendors',
           include: ['gateway/test/vendors/**/*.test.ts', 'gateway/test/conformance/conformance.test.ts'],
           ...longLimits,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
@@ -141,7 +144,7 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
       // Faults of every part of the service. `npm run prove:faults` runs them at full length.
@@ -152,7 +155,7 @@ export default defineConfig({
           include: ['gateway/test/faults/**/*.test.ts'],
           testTimeout: 600_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       // Upgrades from the previous version. `npm run prove:upgrade` runs them with many tasks and streams.
@@ -162,7 +165,7 @@ export default defineConfig({
           name: 'upgrade',
           include: ['gateway/test/upgrade/**/*.test.ts'],
           ...longLimits,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       // The counts of what operations cost. `npm run bench` also measures times.
@@ -172,7 +175,7 @@ export default defineConfig({
           ...kit,
           include: ['bench/*-cost*.test.ts'],
           ...longLimits,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -182,7 +185,7 @@ export default defineConfig({
           include: ['bench/**/*.test.ts'],
           exclude: ['bench/*-cost*.test.ts'],
           ...longLimits,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
       // Needs model weights that are too large to download for every run; not part of `npm test`.
@@ -191,7 +194,7 @@ export default defineConfig({
           ...limits,
           name: 'large',
           include: ['local/**/*.large.test.ts'],
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],
