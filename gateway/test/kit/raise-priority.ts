@@ -1,45 +1,91 @@
 /**
- * Gives a test that measures times, and the PostgreSQL that it uses, precedence over other programs, so that it measures
- * the service and not the load of the machine. Processes that the test starts inherit it. Without the permission for it
- * nothing changes.
+ * Gives a test that measures times, and the PostgreSQL and the Redis that it uses, precedence over other programs, so that
+ * it measures the service and not the load of the machine. Processes that the test starts inherit it. Without the
+ * permission for it nothing changes.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 
+import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 
 const raised = -10
+const newSessionsEveryMs = 100
+
+/** The status of a process, if it has this name: a server on another machine has a process id of that machine. */
+const statusOf = async (pid: number | string | undefined, name: string): Promise<string | undefined> => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return status.startsWith(`Name:\t${name}`) ? status : undefined
+}
 
 /** The parent of a backend, which all further backends inherit from. */
-const findPostmaster = async (): Promise<number | undefined> => {
+const findPostmaster = async (): Promise<number[]> => {
   const client = new pg.Client({ connectionString: inject('serverUrl') })
   await client.connect()
   try {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    const status = await readFile(`/proc/${rows[0]?.pid}/status`, 'utf8')
-    // A server on another machine has a process id of that machine.
-    return /^Name:\s+postgres$/m.test(status) ? Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]) : undefined
+    const status = await statusOf(rows[0]?.pid, 'postgres')
+    return status === undefined ? [] : [Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])]
   } finally {
     await client.end()
   }
 }
 
+const findRedis = async (): Promise<number[]> => {
+  const client = new Redis(inject('redisUrl'))
+  try {
+    const pid = /^process_id:(\d+)/m.exec(await client.info('server'))?.[1]
+    return (await statusOf(pid, 'redis-server')) === undefined ? [] : [Number(pid)]
+  } finally {
+    client.disconnect()
+  }
+}
+
 /** Does nothing where the system refuses: no permission, a process that has ended, or a group whose share is fixed. */
+const setGroupPriority = (pid: number, priority: number) =>
+  writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => {})
+
+const childrenOf = async (pid: number): Promise<number[]> => {
+  const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  return list.split(' ').filter(Boolean).map(Number)
+}
+
+const descendantsOf = async (pid: number): Promise<number[]> => {
+  const children = await childrenOf(pid)
+  return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()]
+}
+
 const setPriorities = async (pids: number[], priority: number) => {
   for (const pid of pids) {
     try {
       setPriority(pid, priority)
     } catch {}
-    // Linux may share the processor between sessions first; the priority of a process then counts within its own.
-    await writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => {})
+    await setGroupPriority(pid, priority)
+  }
+}
+
+/**
+ * Linux may share the processor between sessions first; the priority of a process then counts within its own. Programs of the
+ * sandbox and backends of PostgreSQL have sessions of their own, which do not inherit.
+ */
+const raiseSessions = async (pids: number[], raisedBefore: Set<number>) => {
+  for (const pid of (await Promise.all(pids.map(descendantsOf))).flat()) {
+    if (raisedBefore.has(pid)) continue
+    raisedBefore.add(pid)
+    await setGroupPriority(pid, raised)
   }
 }
 
 let pids: number[] = []
+let timer: NodeJS.Timeout | undefined
 beforeAll(async () => {
-  const postmaster = await findPostmaster().catch(() => undefined)
-  pids = [process.pid, ...(postmaster === undefined ? [] : [postmaster])]
+  pids = [process.pid, ...(await findPostmaster()), ...(await findRedis())]
   await setPriorities(pids, raised)
+  const raisedBefore = new Set<number>()
+  timer = setInterval(() => void raiseSessions(pids, raisedBefore), newSessionsEveryMs)
 })
-afterAll(() => setPriorities(pids, 0))
+afterAll(async () => {
+  clearInterval(timer)
+  await setPriorities(pids, 0)
+})
