@@ -3,7 +3,7 @@ import { startFaultStack, type FaultStack, type StackChanges } from '../gateway/
 import { until, type Part } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
 import { cpuMsOf, cpuMsOfFamily } from './measure/cpu-time.ts'
-import { countingSettings, startCounting } from './measure/database-work.ts'
+import { countingSettings, startCounting, summarizeStatements } from './measure/database-work.ts'
 import { minus, per, total, type Figures } from './measure/figures.ts'
 import { runLoad, type Load, type LoadOptions, type RequestOf } from './measure/load.ts'
 import { profileIn, profileDirectory } from './measure/profile.ts'
@@ -38,6 +38,9 @@ const environmentOfBench = {
   DATABASE_CONNECT_TIMEOUT_MS: '60000',
 }
 
+/** Also the statements of triggers, and the time of planning. */
+const profilingSettings = ['pg_stat_statements.track=all', 'pg_stat_statements.track_planning=on']
+
 /** Those that are not running count as 0. */
 const cpuMsOfParts = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + cpuMsOf(part.pid()), 0)
 
@@ -48,7 +51,7 @@ export const startBenchStack = async ({
   const isProfiling = profileDirectory() !== undefined
   const stack = await startFaultStack({
     processes: { apis: 1, workers: 1 },
-    postgresSettings: [...countingSettings, ...productionSettings],
+    postgresSettings: [...countingSettings, ...productionSettings, ...(isProfiling ? profilingSettings : [])],
     environment: { ...environmentOfBench, ...profileIn(profileDirectory()), ...environment },
     // So that a profile names files.
     isFromSource: isProfiling,
@@ -79,7 +82,10 @@ export const startBenchStack = async ({
     }),
     [Symbol.asyncDispose]: async () => {
       // A process writes its profile when it ends by itself.
-      if (isProfiling) await Promise.all([apis[0], workers[0]].map((role) => role.kill('SIGTERM')))
+      if (isProfiling) {
+        await Promise.all([apis[0], workers[0]].map((role) => role.kill('SIGTERM')))
+        console.log(await summarizeStatements(stack))
+      }
       await stack[Symbol.asyncDispose]()
     },
   }

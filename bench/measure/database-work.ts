@@ -1,5 +1,5 @@
+/** What the roles do in the database, as PostgreSQL counts it. */
 import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
-/** What the roles do in the database, as PostgreSQL counts it. None of it depends on the speed of the machine. */
 import { until } from '../../gateway/test/faults/part.ts'
 
 /** The settings with which PostgreSQL counts statements. */
@@ -66,4 +66,18 @@ export const countWork = async (stack: FaultStack, work: () => Promise<void>): P
     statements: minus(after.statements, before.statements),
     writes: minus(after.writes, before.writes),
   }
+}
+
+/** The statements that took the most time, those of triggers included if PostgreSQL tracks all. */
+export const summarizeStatements = async ({ postgres }: FaultStack): Promise<string> => {
+  const rows = await postgres.query<{ seconds: number; calls: number; text: string; isTop: boolean }>(
+    `select (total_exec_time + total_plan_time)::float8 / 1000 as seconds, calls::float8 as calls, toplevel as "isTop",
+            left(regexp_replace(query, '\\s+', ' ', 'g'), 120) as text
+       from pg_stat_statements order by 1 desc limit 30`,
+  )
+  const lines = rows.map(
+    ({ seconds, calls, text, isTop }) =>
+      `  ${seconds.toFixed(2).padStart(6)} s  ${String(calls).padStart(7)} ×  ${isTop ? '' : '(within another) '}${text}`,
+  )
+  return ['PostgreSQL, by statement', ...lines].join('\n')
 }
