@@ -11,7 +11,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 
 const raised = -10
-const newSessionsEveryMs = 100
+const newSessionsEveryMs = 50
 
 /** The status of a process, if it has this name: a server on another machine has a process id of that machine. */
 const statusOf = async (pid: number | string | undefined, name: string): Promise<string | undefined> => {
@@ -67,13 +67,12 @@ const setPriorities = async (pids: number[], priority: number) => {
 
 /**
  * Linux may share the processor between sessions first; the priority of a process then counts within its own. Programs of the
- * sandbox and backends of PostgreSQL have sessions of their own, which do not inherit.
+ * sandbox and backends of PostgreSQL begin sessions of their own, which do not inherit.
  */
-const raiseSessions = async (pids: number[], raisedBefore: Set<number>) => {
+const raiseSessions = async (pids: number[]) => {
   for (const pid of (await Promise.all(pids.map(descendantsOf))).flat()) {
-    if (raisedBefore.has(pid)) continue
-    raisedBefore.add(pid)
-    await setGroupPriority(pid, raised)
+    const group = await readFile(`/proc/${pid}/autogroup`, 'utf8').catch(() => '')
+    if (!group.trimEnd().endsWith(` ${raised}`)) await setGroupPriority(pid, raised)
   }
 }
 
@@ -82,8 +81,7 @@ let timer: NodeJS.Timeout | undefined
 beforeAll(async () => {
   pids = [process.pid, ...(await findPostmaster()), ...(await findRedis())]
   await setPriorities(pids, raised)
-  const raisedBefore = new Set<number>()
-  timer = setInterval(() => void raiseSessions(pids, raisedBefore), newSessionsEveryMs)
+  timer = setInterval(() => void raiseSessions(pids), newSessionsEveryMs)
 })
 afterAll(async () => {
   clearInterval(timer)
