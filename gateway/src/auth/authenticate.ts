@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 import { ApiError } from '@kinora/contract/errors'
 
@@ -117,10 +117,19 @@ export const createAuthenticate = async (
     return key !== undefined && hashes.some((hash) => timingSafeEqual(hash, key.hash)) ? key : undefined
   }
 
+  /** The keyed hashes by plain hashes, which take a fifth of the time. */
+  const cacheIds = new Map<string, string>()
+
   const cacheIdOf = (text: string): string => {
+    const plainHash = hash('sha256', text, 'base64')
+    const known = cacheIds.get(plainHash)
+    if (known !== undefined) return known
     const [secret] = secrets
     if (secret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
-    return hashKey(text, secret).toString('hex')
+    const id = hashKey(text, secret).toString('hex')
+    if (cacheIds.size >= cachedKeysMax) cacheIds.clear()
+    cacheIds.set(plainHash, id)
+    return id
   }
 
   const cached = (text: string): Promise<KeyRecord | undefined> => {

@@ -88,9 +88,10 @@ export const createRequestRecorder = (
     for (const { keyId, at } of uses) keyUses.set(keyId, at.getTime())
   }
 
+  /** Writes what is buffered now. What arrives meanwhile waits for the next write, which would otherwise be of a few rows. */
   const writeAll = async () => {
-    while (buffered.length > 0) {
-      const chunk = buffered.slice(0, perWrite)
+    for (let left = buffered.length; left > 0; left -= perWrite) {
+      const chunk = buffered.slice(0, Math.min(left, perWrite))
       try {
         await write(chunk)
       } catch (error) {

@@ -214,6 +214,28 @@ const answered = (given: Partial<CompletedRequest>): CompletedRequest => ({
   ...given,
 })
 
+test('requests that arrive during a write are written together', async () => {
+  const { postgres } = gateway.database
+  const log = createLog({ level: 'silent' }, 'test')
+  const recorder = createRequestRecorder({ postgres, log }, { flushEveryMs: 3_600_000 })
+  const readWritten = async () => {
+    const { rows } = await postgres.query<{ requests: number; transactions: number }>(
+      `select count(*) as requests, count(distinct xmin::text) as transactions from request_log where model = 'of-many'`,
+    )
+    return rows[0] ?? { requests: 0, transactions: 0 }
+  }
+  let recorded = 0
+  while ((await readWritten()).requests < 2_000) {
+    for (let count = 0; count < 10; count += 1) recorder.record(answered({ model: 'of-many' }))
+    recorded += 10
+  }
+  await recorder.close()
+  const { requests, transactions } = await readWritten()
+  expect(requests).toBe(recorded)
+  // Each has 500 requests, except the last ones.
+  expect(transactions).toBeLessThanOrEqual(recorded / 500 + 2)
+})
+
 test('anonymous requests are counted by operation and status, and only some have rows', async () => {
   const { postgres } = gateway.database
   const lines: unknown[] = []

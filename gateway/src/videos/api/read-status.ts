@@ -28,8 +28,10 @@ const waitSecondsMax = 60
 const pollHelperSecondsMax = 10
 
 /** One preference of a `Prefer` header (RFC 7240): the first with this name, without quotes and parameters. */
-const preferenceOf = (prefer: string, name: string, value: RegExp): string | undefined =>
-  new RegExp(`(?:^|[,;])\\s*${name}\\s*=\\s*"?(${value.source})"?\\s*(?:[,;]|$)`, 'i').exec(prefer)?.[1]
+const preferenceOf = (prefer: string | undefined, name: string, value: RegExp): string | undefined =>
+  prefer === undefined
+    ? undefined
+    : new RegExp(`(?:^|[,;])\\s*${name}\\s*=\\s*"?(${value.source})"?\\s*(?:[,;]|$)`, 'i').exec(prefer)?.[1]
 
 export interface Wait {
   seconds: number
@@ -40,7 +42,7 @@ export interface Wait {
 
 /** How long and for what the client wants to wait. A preference is capped here; a query parameter is validated before. */
 export const waitOf = ({ header, query }: Pick<Call, 'header' | 'query'>): Wait => {
-  const prefer = header('prefer') ?? ''
+  const prefer = header('prefer')
   const preferredSeconds = query['wait'] === undefined ? preferenceOf(prefer, 'wait', /\d{1,9}/) : undefined
   const preferredUntil =
     query['until'] === undefined ? preferenceOf(prefer, 'until', /change|final/) : undefined
