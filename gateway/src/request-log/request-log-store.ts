@@ -1,18 +1,33 @@
 import type { CompletedRequest } from '../http/completed-request.ts'
 import type { Database } from '../platform/postgres.ts'
 
+const written = [
+  ...([
+    'id',
+    'at',
+    'accountId',
+    'keyId',
+    'operation',
+    'method',
+    'path',
+    'status',
+    'errorCode',
+    'model',
+  ] as const),
+  ...(['provider', 'taskId', 'durationMs', 'address', 'userAgent'] as const),
+]
+
 export const insertRequests = async (database: Database, requests: CompletedRequest[]): Promise<void> => {
   if (requests.length === 0) return
+  // Arrays, because PostgreSQL needs half as long to read them as JSON.
   await database.query(
     `insert into request_log (day, id, at, account_id, key_id, operation, method, path, status, error_code, model,
                            provider, task_id, duration_ms, address, user_agent)
-     select (at at time zone 'utc')::date, id, at, "accountId", "keyId", operation, method, path, status, "errorCode",
-            model, provider, "taskId", "durationMs", address, "userAgent"
-       from jsonb_to_recordset($1::jsonb) as request
-         (id text, at timestamptz, "accountId" uuid, "keyId" uuid, operation text, method text, path text,
-          status smallint, "errorCode" text, model text, provider text, "taskId" text, "durationMs" integer, address text,
-          "userAgent" text)`,
-    [JSON.stringify(requests)],
+     select (at at time zone 'utc')::date, request.*
+       from unnest($1::text[], $2::timestamptz[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[],
+                   $8::smallint[], $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::text[],
+                   $15::text[]) as request (id, at)`,
+    written.map((name) => requests.map((request) => request[name])),
   )
 }
 

@@ -53,7 +53,7 @@ interface QueueWaitDependencies {
 
 const readEveryMs = 1_000
 /** Reading a long queue takes time, and must not take more than this share of it. */
-const readingShareMax = 0.05
+const readingShareMax = 0.02
 const readingsUntilStale = 5
 /** Within this time, older starts lose two thirds of their weight. */
 const rememberedMs = 120_000

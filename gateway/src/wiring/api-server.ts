@@ -22,7 +22,7 @@ import { createRunOnce } from '../idempotency/run-once.ts'
 import { migrationProblem } from '../platform/migrate.ts'
 import { createRequestRecorder } from '../request-log/record-requests.ts'
 import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
-import { dayOfTaskId } from '../videos/task-id.ts'
+import { timeOfTaskId } from '../videos/task-id.ts'
 import type { ApiContext } from './api-context.ts'
 
 const mebibyte = 1_048_576
@@ -123,7 +123,7 @@ export const createApiServer = async (context: ApiContext) => {
     spool: createSpool(mediaStore.spoolDirectory, diskSpace),
     idempotency: { fingerprintOf, runOnce: idempotency.runOnce, mayReplay: idempotency.mayReplay },
     isModel: catalog.isAvailable,
-    isTaskId: (text) => dayOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
+    isTaskId: (text) => timeOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
   }
   return {

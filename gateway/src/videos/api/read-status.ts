@@ -69,6 +69,20 @@ const estimateHeaders = ({ queuePosition, timeLeftSeconds }: Estimate): Record<s
   ...(timeLeftSeconds !== undefined && { 'x-time-left': `${timeLeftSeconds.min}-${timeLeftSeconds.max}` }),
 })
 
+/** The tags of tasks that are read repeatedly. */
+const lastTags = new WeakMap<VideoTask, { of: string; etag: string }>()
+
+const etagFor = (task: VideoTask, linkPeriod: number | '', dialect: Dialect): string => {
+  const of = `${linkPeriod} ${dialect}`
+  const last = lastTags.get(task)
+  if (last?.of === of) return last.etag
+  const { state, progress, statusUpdatedAt, enhancedPrompt } = task
+  const shown = [state, progress, statusUpdatedAt.getTime(), enhancedPrompt, linkPeriod, dialect]
+  const etag = `W/"${hash('sha256', shown.join('\n'), 'base64url').slice(0, 22)}"`
+  lastTags.set(task, { of, etag })
+  return etag
+}
+
 /** Reads the task, waits if requested, and responds with its representation by `present`. */
 export const readStatus = async <Body>(
   { readTask, waitForTask, links, catalog, estimateTask }: StatusDependencies,
@@ -79,13 +93,7 @@ export const readStatus = async <Body>(
   const dialect = dialectOf(call)
   const known = call.header('if-none-match')
   // Each response has a newly signed link. The ETag changes with the period, before the link of an earlier response expires.
-  const etagOf = (task: VideoTask) => {
-    const shown = [
-      ...[task.state, task.progress, task.statusUpdatedAt.getTime(), task.enhancedPrompt],
-      ...[task.mediaId === null ? '' : links.period(), dialect],
-    ]
-    return `W/"${hash('sha256', shown.join('\n'), 'base64url').slice(0, 22)}"`
-  }
+  const etagOf = (task: VideoTask) => etagFor(task, task.mediaId === null ? '' : links.period(), dialect)
   const { seconds, until, applied } = waitOf(call)
   const isOther = (task: VideoTask) => known !== undefined && !isKnownTag(known, etagOf(task))
   let task = await readTask(id, call.caller.accountId, {
