@@ -65,6 +65,44 @@ test('the size of batches and the number in flight stay within their limits', as
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(95)
 })
 
+test('calls for a record that a batch has locked wait for it, and calls for others until it is slow', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const batches: { items: string[]; end: () => void }[] = []
+    const work = batch(
+      async (items: string[]) => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        batches.push({ items, end: resolve })
+        await promise
+        return items.map((item) => fulfilled(item))
+      },
+      { inFlightMax: 4, sizeMax: 10, lockOf: (item) => item.charAt(0) },
+    )
+    const started = () => batches.map(({ items }) => items)
+    const calls = [work('a1')]
+    await yieldToEventLoop()
+    calls.push(work('a2'), work('b1'))
+    await yieldToEventLoop()
+    expect(started()).toEqual([['a1']])
+    await vi.advanceTimersByTimeAsync(1_000)
+    await yieldToEventLoop()
+    expect(started()).toEqual([['a1'], ['b1']])
+    calls.push(work('b2'), work('c1'))
+    batches[0]?.end()
+    await vi.advanceTimersByTimeAsync(1_000)
+    await yieldToEventLoop()
+    expect(started()).toEqual([['a1'], ['b1'], ['a2', 'c1']])
+    for (const { end } of batches) end()
+    await yieldToEventLoop()
+    await yieldToEventLoop()
+    expect(started().at(-1)).toEqual(['b2'])
+    for (const { end } of batches) end()
+    expect(await Promise.all(calls)).toEqual(['a1', 'a2', 'b1', 'b2', 'c1'])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test("one item's failure is its own", async () => {
   const work = batch(
     async (items: number[]) =>

@@ -11,22 +11,40 @@ interface BatchLimits {
   gatherMs?: number
 }
 
+interface LockingLimits<Item> extends BatchLimits {
+  /** The record that an item locks. */
+  lockOf: (item: Item) => string
+}
+
+/** A batch that takes longer waits for a lock of somebody else. */
+const slowAfterMs = 50
+
 /**
  * Combines concurrent calls into one operation, such as one commit. Without `gatherMs` a single call runs at once, and
  * calls that arrive while `inFlightMax` batches run are combined into the next one. `work` returns one result per item
  * in order; a rejected result fails its item, a thrown error fails the whole batch.
+ *
+ * With `lockOf` one batch runs at a time, because a second one would mostly wait for locks of the first. While a batch is
+ * slow, calls for records that it has not locked are combined into others.
  */
 export const batch = <Item, Result>(
   work: Work<Item, Result>,
-  { inFlightMax, sizeMax, gatherMs = 0 }: BatchLimits,
+  limits: BatchLimits | LockingLimits<Item>,
 ): ((item: Item) => Promise<Result>) => {
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
-  const waiting: Waiting[] = []
+  const { inFlightMax, sizeMax, gatherMs = 0 } = limits
+  const lockOf = 'lockOf' in limits ? limits.lockOf : undefined
+  let waiting: Waiting[] = []
+  const locked = new Set<string>()
   let inFlight = 0
+  let slow = 0
   let scheduled = false
 
+  const isFree = ({ item }: Waiting) => lockOf === undefined || !locked.has(lockOf(item))
+  const mayRun = () => inFlight < inFlightMax && (lockOf === undefined || inFlight === slow)
+
   const schedule = () => {
-    if (scheduled || inFlight >= inFlightMax || waiting.length === 0) return
+    if (scheduled || !mayRun() || !waiting.some(isFree)) return
     scheduled = true
     const run = () => {
       scheduled = false
@@ -36,13 +54,40 @@ export const batch = <Item, Result>(
     else setImmediate(run)
   }
 
+  const take = (): Waiting[] => {
+    if (lockOf === undefined) return waiting.splice(0, sizeMax)
+    const taken = new Set(waiting.filter(isFree).slice(0, sizeMax))
+    waiting = waiting.filter((call) => !taken.has(call))
+    return [...taken]
+  }
+
+  /** Holds the locks of a batch until the returned function is called. */
+  const hold = (items: Item[]): (() => void) => {
+    if (lockOf === undefined) return () => undefined
+    const locks = items.map(lockOf)
+    for (const lock of locks) locked.add(lock)
+    let isSlow = false
+    const timer = setTimeout(() => {
+      isSlow = true
+      slow += 1
+      schedule()
+    }, slowAfterMs)
+    return () => {
+      clearTimeout(timer)
+      if (isSlow) slow -= 1
+      for (const lock of locks) locked.delete(lock)
+    }
+  }
+
   const runOne = async () => {
-    const calls = waiting.splice(0, sizeMax)
+    const calls = take()
     if (calls.length === 0) return
+    const items = calls.map(({ item }) => item)
     inFlight += 1
+    const release = hold(items)
     schedule()
     try {
-      const results = await work(calls.map(({ item }) => item))
+      const results = await work(items)
       calls.forEach(({ resolve, reject }, index) => {
         const result = results[index]
         if (result?.status === 'fulfilled') resolve(result.value)
@@ -52,6 +97,7 @@ export const batch = <Item, Result>(
       for (const { reject } of calls) reject(error)
     } finally {
       inFlight -= 1
+      release()
       schedule()
     }
   }

@@ -174,7 +174,7 @@ export const createMeter = (
     }, options)
 
   const accountOf = ({ request }: Candidate | MeteredEnding) => request.accountId
-  const limits = { inFlightMax: 2, sizeMax: 100 }
+  const limits = { inFlightMax: 4, sizeMax: 100, lockOf: accountOf }
   const openPlain = batch(splitOnLockTimeout(openPlainTogether, accountOf, { failsFast: true }), limits)
   const openWithLimits = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), limits)
   const endNow = batch(splitOnLockTimeout(endTogether, accountOf), limits)

@@ -344,8 +344,9 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
   }
   const accountOf = ({ task }: Candidate) => task.accountId
   const admit = batch(splitOnLockTimeout(together, accountOf, { failsFast: true }), {
-    inFlightMax: 2,
+    inFlightMax: 4,
     sizeMax: 200,
+    lockOf: accountOf,
   })
   const admitVideo: AdmitVideo = async (given) => {
     const leave = countWaiting(given.caller.accountId)
