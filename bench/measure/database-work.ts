@@ -70,14 +70,17 @@ export const countWork = async (stack: FaultStack, work: () => Promise<void>): P
 
 /** The statements that took the most time, those of triggers included if PostgreSQL tracks all. */
 export const summarizeStatements = async ({ postgres }: FaultStack): Promise<string> => {
-  const rows = await postgres.query<{ seconds: number; calls: number; text: string; isTop: boolean }>(
-    `select (total_exec_time + total_plan_time)::float8 / 1000 as seconds, calls::float8 as calls, toplevel as "isTop",
-            left(regexp_replace(query, '\\s+', ' ', 'g'), 120) as text
-       from pg_stat_statements order by 1 desc limit 30`,
+  type Row = { planned: number; executed: number; calls: number; text: string; isTop: boolean }
+  const rows = await postgres.query<Row>(
+    `select total_plan_time / 1000 as planned, total_exec_time / 1000 as executed, calls::float8 as calls,
+            left(regexp_replace(query, '\\s+', ' ', 'g'), 120) as text, toplevel as "isTop"
+       from pg_stat_statements order by total_plan_time + total_exec_time desc limit 30`,
   )
-  const lines = rows.map(
-    ({ seconds, calls, text, isTop }) =>
-      `  ${seconds.toFixed(2).padStart(6)} s  ${String(calls).padStart(7)} ×  ${isTop ? '' : '(within another) '}${text}`,
+  const lines = rows.map(({ planned, executed, calls, text, isTop }) =>
+    [
+      ` ${executed.toFixed(2).padStart(6)} s, planning ${planned.toFixed(2).padStart(5)} s`,
+      `${String(calls).padStart(7)} ×  ${isTop ? '' : '(within another) '}${text}`,
+    ].join('  '),
   )
   return ['PostgreSQL, by statement', ...lines].join('\n')
 }
