@@ -7,14 +7,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The longest first. */
 const slow = [
   'cli/test/package.test.ts',
-  'gateway/test/upgrade/previous-version.test.ts',
   'cli/test/openai-package.test.ts',
-  'gateway/test/vendors/misbehaviour.test.ts',
   'cli/test/snippets.test.ts',
+  'gateway/test/journeys/remix-and-characters.test.ts',
+  'gateway/test/operations/complete-chat-audio.test.ts',
+  'bench/operation-costs.test.ts',
   'gateway/test/faults/faults.test.ts',
-  'gateway/test/journeys/transcription-tasks.test.ts',
-  'gateway/test/operations/leak-matrix.test.ts',
-  'gateway/test/upgrade/rolling-restart.test.ts',
+  'cli/test/backup.test.ts',
+  'gateway/test/operations/transcription-tasks.test.ts',
 ]
 
 const rank = ({ moduleId }: TestSpecification): number => {

@@ -4,16 +4,13 @@ import { isDatabaseUnavailable, isLockTimeout } from './postgres-errors.ts'
 
 type Work<Item, Result> = (items: Item[]) => Promise<PromiseSettledResult<Result>[]>
 
-interface BatchLimits {
+interface BatchLimits<Item> {
   inFlightMax: number
   sizeMax: number
   /** How long the first call of a batch waits for others; for calls that nobody waits for. */
   gatherMs?: number
-}
-
-interface LockingLimits<Item> extends BatchLimits {
   /** The record that an item locks. */
-  lockOf: (item: Item) => string
+  lockOf?: (item: Item) => string
 }
 
 /** A batch that takes longer waits for a lock of somebody else. */
@@ -29,11 +26,9 @@ const slowAfterMs = 50
  */
 export const batch = <Item, Result>(
   work: Work<Item, Result>,
-  limits: BatchLimits | LockingLimits<Item>,
+  { inFlightMax, sizeMax, gatherMs = 0, lockOf }: BatchLimits<Item>,
 ): ((item: Item) => Promise<Result>) => {
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
-  const { inFlightMax, sizeMax, gatherMs = 0 } = limits
-  const lockOf = 'lockOf' in limits ? limits.lockOf : undefined
   let waiting: Waiting[] = []
   const locked = new Set<string>()
   let inFlight = 0
@@ -116,7 +111,7 @@ export const batch = <Item, Result>(
 export const batchByRecord = <Item, Result>(
   work: (items: Item[]) => Promise<Map<string, Result>>,
   recordOf: (item: Item) => string,
-  limits: BatchLimits,
+  limits: BatchLimits<Item>,
 ): ((item: Item) => Promise<Result | undefined>) => {
   type Settled = PromiseSettledResult<Result | undefined>
   const attempt = async (items: Map<string, Item>): Promise<Map<string, Settled>> => {

@@ -1,6 +1,7 @@
 import type { CompletedRequest } from '../http/completed-request.ts'
 import type { Database } from '../platform/postgres.ts'
 
+/** In the order of the columns below. */
 const written = [
   ...([
     'id',

@@ -70,16 +70,16 @@ const estimateHeaders = ({ queuePosition, timeLeftSeconds }: Estimate): Record<s
 })
 
 /** The tags of tasks that are read repeatedly. */
-const lastTags = new WeakMap<VideoTask, { of: string; etag: string }>()
+const lastTags = new WeakMap<VideoTask, { variant: string; etag: string }>()
 
 const etagFor = (task: VideoTask, linkPeriod: number | '', dialect: Dialect): string => {
-  const of = `${linkPeriod} ${dialect}`
+  const variant = `${linkPeriod} ${dialect}`
   const last = lastTags.get(task)
-  if (last?.of === of) return last.etag
+  if (last?.variant === variant) return last.etag
   const { state, progress, statusUpdatedAt, enhancedPrompt } = task
   const shown = [state, progress, statusUpdatedAt.getTime(), enhancedPrompt, linkPeriod, dialect]
   const etag = `W/"${hash('sha256', shown.join('\n'), 'base64url').slice(0, 22)}"`
-  lastTags.set(task, { of, etag })
+  lastTags.set(task, { variant, etag })
   return etag
 }
 
