@@ -14,8 +14,11 @@ import { roleProcess } from '../kit/role-process.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
 
 const rounds = 150
-/** Relative to the vendor alone plus the gateway alone, so that a slow or busy machine affects both sides. */
-const ratioMax = 5
+/**
+ * Relative to the vendor alone plus a request to the gateway that reads the database, so that a slow or busy machine affects
+ * both sides.
+ */
+const ratioMax = 3
 /** Only checked on an idle machine, as in `npm run prove:speech`. */
 const addedMsMax =
   process.env['SPEECH_ADDED_MS'] === undefined ? Infinity : Number(process.env['SPEECH_ADDED_MS'])
@@ -79,7 +82,7 @@ test('the gateway adds little to the first byte of a speech', async () => {
 
   const alone = async () => {
     const startedMs = performance.now()
-    await ask(`http://127.0.0.1:${ports.api}/v1/models`, key.text)
+    await ask(`http://127.0.0.1:${ports.api}/v1/videos?limit=1`, key.text)
     return performance.now() - startedMs
   }
 
@@ -87,7 +90,8 @@ test('the gateway adds little to the first byte of a speech', async () => {
   for (let round = 0; round < 30; round += 1) await Promise.all([alone(), through()])
   const times = { direct: [] as number[], alone: [] as number[], through: [] as number[] }
   const added = () => at(times.through, 0.5) - at(times.direct, 0.5)
-  const ratio = () => at(times.through, 0.5) / (at(times.direct, 0.5) + at(times.alone, 0.5))
+  // On a busy machine most requests wait for a processor, but not the fastest quarter.
+  const ratio = () => at(times.through, 0.25) / (at(times.direct, 0.25) + at(times.alone, 0.25))
   const isLittle = () => added() < addedMsMax && ratio() < ratioMax
   // A short load peak affects some rounds, but not three times as many.
   while (times.direct.length < rounds || (!isLittle() && times.direct.length < 3 * rounds)) {
@@ -99,7 +103,7 @@ test('the gateway adds little to the first byte of a speech', async () => {
   console.log(`first byte from the vendor: ${shown(times.direct)}; through: ${shown(times.through)}`)
   console.log(
     `added: ${added().toFixed(2)} ms at p50 of ${times.direct.length}, ` +
-      `${ratio().toFixed(2)} times the vendor and a list of models (${shown(times.alone)})`,
+      `at p25 ${ratio().toFixed(2)} times the vendor and a list of videos (${shown(times.alone)})`,
   )
 
   agent.destroy()

@@ -11,6 +11,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 
 const raised = -10
+/** The load may be in the session of the test, and is raised with it. The servers must not wait for that either. */
+const raisedOfOthers = -20
 const newSessionsEveryMs = 50
 
 /** The status of a process, if it has this name: a server on another machine has a process id of that machine. */
@@ -42,6 +44,8 @@ const findRedis = async (): Promise<number[]> => {
   }
 }
 
+const groupOf = (pid: number) => readFile(`/proc/${pid}/autogroup`, 'utf8').catch(() => '')
+
 /** Does nothing where the system refuses: no permission, a process that has ended, or a group whose share is fixed. */
 const setGroupPriority = (pid: number, priority: number) =>
   writeFile(`/proc/${pid}/autogroup`, String(priority)).catch(() => {})
@@ -56,12 +60,11 @@ const descendantsOf = async (pid: number): Promise<number[]> => {
   return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()]
 }
 
-const setPriorities = async (pids: number[], priority: number) => {
+const setPriorities = (pids: number[], priority: number) => {
   for (const pid of pids) {
     try {
       setPriority(pid, priority)
     } catch {}
-    await setGroupPriority(pid, priority)
   }
 }
 
@@ -70,9 +73,11 @@ const setPriorities = async (pids: number[], priority: number) => {
  * sandbox and backends of PostgreSQL begin sessions of their own, which do not inherit.
  */
 const raiseSessions = async (pids: number[]) => {
-  for (const pid of (await Promise.all(pids.map(descendantsOf))).flat()) {
-    const group = await readFile(`/proc/${pid}/autogroup`, 'utf8').catch(() => '')
-    if (!group.trimEnd().endsWith(` ${raised}`)) await setGroupPriority(pid, raised)
+  const [own = ''] = (await groupOf(process.pid)).split(' ')
+  for (const pid of [...pids, ...(await Promise.all(pids.map(descendantsOf))).flat()]) {
+    const [name, , priority] = (await groupOf(pid)).trimEnd().split(' ')
+    const wanted = name === own ? raised : raisedOfOthers
+    if (Number(priority) !== wanted) await setGroupPriority(pid, wanted)
   }
 }
 
@@ -80,10 +85,12 @@ let pids: number[] = []
 let timer: NodeJS.Timeout | undefined
 beforeAll(async () => {
   pids = [process.pid, ...(await findPostmaster()), ...(await findRedis())]
-  await setPriorities(pids, raised)
+  setPriorities(pids, raised)
+  await raiseSessions(pids)
   timer = setInterval(() => void raiseSessions(pids), newSessionsEveryMs)
 })
 afterAll(async () => {
   clearInterval(timer)
-  await setPriorities(pids, 0)
+  setPriorities(pids, 0)
+  for (const pid of pids) await setGroupPriority(pid, 0)
 })
