@@ -6,7 +6,7 @@ import { options } from './options.ts'
 import { printRounds } from './report/print.ts'
 import { writeResult } from './report/results.ts'
 
-test('the cost of requests with a large record', async () => {
+test('the cost of requests with a large record', { timeout: 7_200_000 }, async () => {
   const settings = options(
     { sizes: [10_000, 100_000, 1_000_000], rounds: 4, ms: 3_000 },
     { sizes: [2_000], rounds: 1, ms: 500 },

@@ -21,6 +21,8 @@ export interface GrowthFigures {
 const connections = 8
 const polledTasks = 1_000
 const stride = 7_919
+/** Enough for ten million tasks. */
+const queryTimeoutMs = 1_800_000
 
 /** The service itself only creates partitions for the current and later months. */
 const createLastMonth = `do $$
@@ -34,19 +36,23 @@ begin
   end loop;
 end $$`
 
-/** Adds ended tasks of the last 28 days, with their media, events and ledger entries, from one number to another. */
+/**
+ * Adds ended tasks of the last 28 days, with their media, events and ledger entries, from one number to another. They are
+ * inserted in the order of their time, as a service would.
+ */
 const fill = async ({ stack, keys }: BenchStack, from: number, to: number): Promise<void> => {
-  const client = await stack.postgres.connect({ queryTimeoutMs: 600_000 })
+  const client = await stack.postgres.connect({ queryTimeoutMs })
   const accounts = keys.map(({ accountId }) => accountId)
   const keyIds = keys.map(({ keyId }) => keyId)
   const perStatement = 50_000
   try {
     await client.query(createLastMonth)
+    await client.query('set synchronous_commit = off')
     for (let start = from; start < to; start += perStatement) {
       await client.query(
         `with given as materialized (
            select n, gen_random_uuid() as media, 1 + n % cardinality($3::uuid[]) as owner,
-                  now() - interval '28 days' * random() as at
+                  now() - interval '28 days' * (($6::int - n)::float8 / ($6::int - $5::int)) as at
              from generate_series($1::int, $2::int - 1) as n
          ), named as materialized (
            select *, (at at time zone 'utc')::date as day,
@@ -74,7 +80,7 @@ const fill = async ({ stack, keys }: BenchStack, from: number, to: number): Prom
          select day, ($3::uuid[])[owner], 'payg', id, ($4::uuid[])[owner], movement, book, amount, at from named,
                 (values ('hold', 'available', -400000), ('hold', 'held', 400000), ('capture', 'held', -400000),
                         ('capture', 'revenue', 400000)) as entry (movement, book, amount)`,
-        [start, Math.min(to, start + perStatement), accounts, keyIds],
+        [start, Math.min(to, start + perStatement), accounts, keyIds, from, to],
       )
     }
   } finally {
@@ -85,7 +91,7 @@ const fill = async ({ stack, keys }: BenchStack, from: number, to: number): Prom
 
 /** Autovacuum would do it while something is measured. */
 const vacuum = async ({ postgres }: BenchStack['stack']): Promise<void> => {
-  const client = await postgres.connect({ queryTimeoutMs: 600_000 })
+  const client = await postgres.connect({ queryTimeoutMs })
   try {
     await client.query('vacuum analyze')
     await client.query('checkpoint')
