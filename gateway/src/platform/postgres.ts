@@ -91,6 +91,11 @@ const prepared = (text: string, values: unknown[] | undefined) => {
 }
 
 const keepAliveMs = 10_000
+/**
+ * A new connection has to plan every statement again, so it is kept between bursts and between the timers of an idle process.
+ * Network devices silently drop idle connections after 350 s or more.
+ */
+const idleMsMax = 300_000
 const probeTimeoutMs = 2_000
 const closeTimeoutMs = 2_000
 
@@ -119,6 +124,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     connectionString: settings.url,
     max: settings.connectionsMax,
     connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleMsMax,
     lock_timeout: lockTimeoutMs,
     statement_timeout: statementTimeoutMs,
     application_name: 'kinora',
