@@ -1,4 +1,7 @@
 /** What tasks cost that only wait at a provider, and what it costs to choose the next ones beside them. */
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { FaultStack } from '../gateway/test/faults/fault-stack.ts'
@@ -6,7 +9,8 @@ import { until } from '../gateway/test/faults/part.ts'
 import { createVideoOf, startBenchStack, type BenchStack } from './bench-stack.ts'
 import { minus, per, type Figures } from './measure/figures.ts'
 import { runLoad } from './measure/load.ts'
-import { memoryKibOf } from './measure/memory.ts'
+import { collectGarbage, collectGarbageIn, memoryKibOf } from './measure/memory.ts'
+import { profileDirectory } from './measure/profile.ts'
 
 export interface InFlightOptions {
   sizes: number[]
@@ -17,7 +21,7 @@ export interface InFlightFigures {
   tasks: number
   /** The share of one processor that each process uses. */
   busy: Figures
-  /** KiB per task in flight, by process. */
+  /** KiB per task in flight, by process, without garbage. */
   memory: Figures
   pollsPerSecond: number
   /** Seconds by which the most overdue poll was late, and how many were late by more than one interval. */
@@ -34,11 +38,21 @@ const chosenTasks = 500
 const noEndMs = 3_600_000
 const waitingWithinMs = 1_200_000
 
-const memoryOf = ({ apis: [api], workers: [worker], restate }: FaultStack): Figures => ({
-  api: memoryKibOf(api.pid()),
-  worker: memoryKibOf(worker.pid()),
-  restate: memoryKibOf(restate.pid()),
-})
+/** Also profiles preload something, so they measure with garbage. */
+const isProfiling = profileDirectory() !== undefined
+
+const memoryOf = async (
+  { apis: [api], workers: [worker], restate }: FaultStack,
+  collectedFile: string,
+): Promise<Figures> => {
+  const pids = [api.pid(), worker.pid()]
+  if (!isProfiling) await Promise.all(pids.map((pid) => collectGarbage(pid, collectedFile)))
+  return {
+    api: memoryKibOf(api.pid()),
+    worker: memoryKibOf(worker.pid()),
+    restate: memoryKibOf(restate.pid()),
+  }
+}
 
 const isChoosing = `query like '%with recursive in_flight%' and query not like '%pg_stat%'`
 
@@ -81,7 +95,12 @@ const measureWindow = async (bench: BenchStack, windowMs: number) => {
 }
 
 export const measureInFlight = async ({ sizes, windowMs }: InFlightOptions): Promise<InFlightFigures[]> => {
-  await using bench = await startBenchStack({ providerSettings: settings })
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-bench-'))
+  const collectedFile = join(directory.path, 'collected')
+  await using bench = await startBenchStack({
+    providerSettings: settings,
+    ...(!isProfiling && { environment: collectGarbageIn(collectedFile) }),
+  })
   const { stack, keys, origin } = bench
   const countOpen = async (stage: string) => {
     const [row] = await stack.postgres.query<{ count: number }>(
@@ -92,7 +111,7 @@ export const measureInFlight = async ({ sizes, windowMs }: InFlightOptions): Pro
   const create = createVideoOf(keys, `vendor:duration=${noEndMs}`)
   // Loads what a process loads with its first tasks.
   await measureChoosing(bench, async () => (await countOpen('true')) === 0)
-  const empty = memoryOf(stack)
+  const empty = await memoryOf(stack, collectedFile)
   const figures: InFlightFigures[] = []
   let open = 0
   for (const tasks of sizes) {
@@ -107,7 +126,7 @@ export const measureInFlight = async ({ sizes, windowMs }: InFlightOptions): Pro
       },
     )
     const window = await measureWindow(bench, windowMs)
-    const memory = per(minus(memoryOf(stack), empty), tasks)
+    const memory = per(minus(await memoryOf(stack, collectedFile), empty), tasks)
     const chooseMs = await measureChoosing(bench, async () => (await countOpen('true')) === tasks)
     figures.push({ tasks, memory, chooseMs, ...window })
   }

@@ -1,0 +1,13 @@
+/** Preloaded into a role: collects its garbage on SIGUSR2, and then writes the file in COLLECTED_FILE with its process id. */
+import { writeFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+const file = process.env['COLLECTED_FILE']
+process.on('SIGUSR2', () => {
+  if (file === undefined) return
+  collect()
+  writeFileSync(`${file}-${process.pid}`, '')
+})
