@@ -36,19 +36,30 @@ begin
   end loop;
 end $$`
 
+const connectLong = async ({ postgres }: BenchStack['stack']) => {
+  const client = await postgres.connect({ queryTimeoutMs })
+  return {
+    query: (text: string, values?: unknown[]) => client.query(text, values),
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
 /**
  * Adds ended tasks of the last 28 days, with their media, events and ledger entries, from one number to another. They are
  * inserted in the order of their time, as a service would.
  */
 const fill = async ({ stack, keys }: BenchStack, from: number, to: number): Promise<void> => {
-  const client = await stack.postgres.connect({ queryTimeoutMs })
+  await stack.postgres.query(createLastMonth)
   const accounts = keys.map(({ accountId }) => accountId)
   const keyIds = keys.map(({ keyId }) => keyId)
   const perStatement = 50_000
-  try {
-    await client.query(createLastMonth)
+  let next = from
+  const insertRest = async () => {
+    await using client = await connectLong(stack)
     await client.query('set synchronous_commit = off')
-    for (let start = from; start < to; start += perStatement) {
+    while (next < to) {
+      const start = next
+      next += perStatement
       await client.query(
         `with given as materialized (
            select n, gen_random_uuid() as media, 1 + n % cardinality($3::uuid[]) as owner,
@@ -83,21 +94,16 @@ const fill = async ({ stack, keys }: BenchStack, from: number, to: number): Prom
         [start, Math.min(to, start + perStatement), accounts, keyIds, from, to],
       )
     }
-  } finally {
-    await client.end()
   }
+  await Promise.all([insertRest(), insertRest()])
   await vacuum(stack)
 }
 
 /** Autovacuum would do it while something is measured. */
-const vacuum = async ({ postgres }: BenchStack['stack']): Promise<void> => {
-  const client = await postgres.connect({ queryTimeoutMs })
-  try {
-    await client.query('vacuum analyze')
-    await client.query('checkpoint')
-  } finally {
-    await client.end()
-  }
+const vacuum = async (stack: BenchStack['stack']): Promise<void> => {
+  await using client = await connectLong(stack)
+  await client.query('vacuum analyze')
+  await client.query('checkpoint')
 }
 
 const idsOf = async ({ stack, keys: [key] }: BenchStack): Promise<string[]> => {

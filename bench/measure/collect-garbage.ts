@@ -4,10 +4,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
+const collect = runInNewContext('gc') as (options: Record<string, string>) => void
 const file = process.env['COLLECTED_FILE']
 process.on('SIGUSR2', () => {
   if (file === undefined) return
-  collect()
+  // The last resort also gives free memory back to the system.
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   writeFileSync(`${file}-${process.pid}`, '')
 })
