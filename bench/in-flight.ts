@@ -39,15 +39,14 @@ const chooseRounds = 5
 const noEndMs = 3_600_000
 const waitingWithinMs = 1_200_000
 
-/** Also profiles preload something, so they measure with garbage. */
+/** A profile has NODE_OPTIONS of its own, so garbage counts as memory then. */
 const isProfiling = profileDirectory() !== undefined
 
 const memoryOf = async (
   { apis: [api], workers: [worker], restate }: FaultStack,
   collectedFile: string,
 ): Promise<Figures> => {
-  const pids = [api.pid(), worker.pid()]
-  if (!isProfiling) await Promise.all(pids.map((pid) => collectGarbage(pid, collectedFile)))
+  if (!isProfiling) await Promise.all([api, worker].map((role) => collectGarbage(role.pid(), collectedFile)))
   return {
     api: memoryKibOf(api.pid()),
     worker: memoryKibOf(worker.pid()),

@@ -1,8 +1,6 @@
 /** How many attempts of invocations the engine has made at a worker, by service. */
-import { readFile, rm } from 'node:fs/promises'
-
 import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
-import { until } from '../../gateway/test/faults/part.ts'
+import { askProcess } from './ask-process.ts'
 import type { Figures } from './figures.ts'
 
 const counter = new URL('count-invocations.ts', import.meta.url)
@@ -13,15 +11,5 @@ export const countInvocationsIn = (file: string) => ({
   COUNT_FILE: file,
 })
 
-export const invocationsOf = async ({ workers: [worker] }: FaultStack, file: string): Promise<Figures> => {
-  const pid = worker.pid()
-  if (pid === undefined) throw new Error('the worker is not running')
-  await rm(file, { force: true })
-  process.kill(pid, 'SIGUSR2')
-  let text = ''
-  await until('the worker has written its count', async () => {
-    text = await readFile(file, 'utf8')
-    return true
-  })
-  return JSON.parse(text) as Figures
-}
+export const invocationsOf = async ({ workers: [worker] }: FaultStack, file: string): Promise<Figures> =>
+  JSON.parse(await askProcess(worker.pid(), file)) as Figures

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { access, rm } from 'node:fs/promises'
 
-import { until } from '../../gateway/test/faults/part.ts'
+import { askProcess } from './ask-process.ts'
 
 const collector = new URL('collect-garbage.ts', import.meta.url)
 
@@ -13,14 +12,7 @@ export const collectGarbageIn = (file: string) => ({
 
 /** Collects the garbage of a role, which is no memory of its tasks. */
 export const collectGarbage = async (pid: number | undefined, file: string): Promise<void> => {
-  if (pid === undefined) throw new Error('the process is not running')
-  const collected = `${file}-${pid}`
-  await rm(collected, { force: true })
-  process.kill(pid, 'SIGUSR2')
-  await until('the process has collected its garbage', async () => {
-    await access(collected)
-    return true
-  })
+  await askProcess(pid, `${file}-${pid}`)
 }
 
 /** The memory of a process in KiB, of which shared pages count in part; 0 if it has ended. */
