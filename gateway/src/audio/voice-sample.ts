@@ -97,12 +97,12 @@ export const createVoiceSamples = ({
 
   return async (model, voice) => {
     const key = await keyOf(model, voice)
-    const stored = await mediaStore.open(key)
-    if (stored !== undefined) return bytesOf(stored)
-    const failure = failures.get(key)
-    if (failure !== undefined && performance.now() - failure.atMs < retryAfterMs) throw failure.problem
     // A disconnect does not stop a recording, because a caller could then have it made again and again.
     return share(key, never, async () => {
+      const stored = await mediaStore.open(key)
+      if (stored !== undefined) return bytesOf(stored)
+      const failure = failures.get(key)
+      if (failure !== undefined && performance.now() - failure.atMs < retryAfterMs) throw failure.problem
       const end = await oneAtATime('recording')
       try {
         const bytes = await record(model, voice, AbortSignal.timeout(timeoutMs))

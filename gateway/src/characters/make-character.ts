@@ -330,11 +330,14 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const span = spanOf(request)
       const source = await sourceOf(request)
       const key = keyOf(source, span)
-      const existing = await findCharacterFrom(postgres, request.accountId, key)
+      const findExisting = () => findCharacterFrom(postgres, request.accountId, key)
+      const existing = await findExisting()
       if (existing !== undefined) return existing
       const make = async (signal: AbortSignal) => {
         try {
-          return await insert(await build(request, source, span, key, { ...call, signal }))
+          // Another request may have stored it after the first look.
+          const made = await findExisting()
+          return made ?? (await insert(await build(request, source, span, key, { ...call, signal })))
         } catch (error) {
           // All waiting requests may have ended, so only this place always sees the error.
           if (!(error instanceof ApiError) && !signal.aborted) log.warn({ err: error }, 'character.not-made')

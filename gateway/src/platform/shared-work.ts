@@ -7,7 +7,8 @@ interface Shared<Result> {
 
 /**
  * Work that several callers share. The first caller of a key starts it and later ones join. It is aborted when the
- * signals of all callers are aborted.
+ * signals of all callers are aborted. If results are stored, `start` looks for one first: a result that was stored after
+ * the caller looked is otherwise made twice.
  */
 export type ShareWork<Result> = (
   key: string,

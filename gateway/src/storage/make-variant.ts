@@ -80,7 +80,9 @@ export const createMakeVariant = ({
     }
   }
 
-  const make: MakeVariant = async (video, kind, { signal, mediaWork }) => {
+  const findOrMake: MakeVariant = async (video, kind, { signal, mediaWork }) => {
+    const existing = await findVariant(database, video.taskId, kind)
+    if (existing !== undefined) return existing
     const image = await mediaWork((stop) => render(video, kind, stop), signal)
     if (image === undefined) return undefined
     const id = uuidV7()
@@ -99,9 +101,6 @@ export const createMakeVariant = ({
     return stored
   }
 
-  return async (video, kind, call) => {
-    const stored = await findVariant(database, video.taskId, kind)
-    if (stored !== undefined) return stored
-    return share(`${video.id}/${kind}`, call.signal, (signal) => make(video, kind, { ...call, signal }))
-  }
+  return (video, kind, call) =>
+    share(`${video.id}/${kind}`, call.signal, (signal) => findOrMake(video, kind, { ...call, signal }))
 }

@@ -8,14 +8,20 @@ export interface FileServer extends AsyncDisposable {
   asked: string[]
 }
 
-export const serveFiles = async (files: Record<string, Buffer>): Promise<FileServer> => {
+/** Every response waits for `ready`. */
+export const serveFiles = async (
+  files: Record<string, Buffer>,
+  ready = Promise.resolve(),
+): Promise<FileServer> => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     const path = request.url ?? ''
     asked.push(path)
     const file = files[path]
-    if (file === undefined) response.writeHead(404).end()
-    else response.writeHead(200, { 'content-type': 'video/mp4' }).end(file)
+    void ready.then(() => {
+      if (file === undefined) response.writeHead(404).end()
+      else response.writeHead(200, { 'content-type': 'video/mp4' }).end(file)
+    })
   })
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)

@@ -119,6 +119,8 @@ export interface TestProxy extends AsyncDisposable {
    * connection stays open without a response.
    */
   loseCommitOf: (statement: string, isCommitted: boolean, options?: { isSilent?: boolean }) => Promise<void>
+  /** Holds the reply to the next query that contains this text. Resolves once the server has sent it, with its release. */
+  holdReplyTo: (text: string) => Promise<() => void>
 }
 
 /** A proxy between a gateway and its database that counts bytes and can interrupt connections. */
@@ -128,6 +130,7 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
   let sentBytes = 0
   let isStalled = false
   let losing: { statement: string; isCommitted: boolean; isSilent: boolean; onLost: () => void } | undefined
+  let holding: { text: string; onHeld: (release: () => void) => void } | undefined
   const server = createServer((near) => {
     let isMarked = false
     let isMute = false
@@ -144,6 +147,21 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     }
     near.on('data', (chunk: Buffer) => {
       sentBytes += chunk.length
+      if (holding !== undefined && chunk.includes(holding.text)) {
+        const { onHeld } = holding
+        holding = undefined
+        const held: Buffer[] = []
+        const keep = (reply: Buffer) => {
+          held.push(reply)
+          onHeld(() => {
+            far.off('data', keep)
+            near.write(Buffer.concat(held))
+            far.pipe(near)
+          })
+        }
+        far.unpipe(near)
+        far.on('data', keep).resume()
+      }
       if (losing === undefined) return
       isMarked ||= chunk.includes(losing.statement)
       if (!isMarked || !chunk.includes('commit\0')) return
@@ -195,6 +213,10 @@ export const startProxy = async (targetUrl: string): Promise<TestProxy> => {
     loseCommitOf: (statement, isCommitted, { isSilent = false } = {}) =>
       new Promise((onLost) => {
         losing = { statement, isCommitted, isSilent, onLost }
+      }),
+    holdReplyTo: (text) =>
+      new Promise((onHeld) => {
+        holding = { text, onHeld }
       }),
     [Symbol.asyncDispose]: cut,
   }

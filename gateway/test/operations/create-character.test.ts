@@ -8,7 +8,7 @@ import { ask, askJson, expectProblem, form, pixel, pixelBytes } from '../kit/ans
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { serveFiles, type FileServer } from '../kit/file-server.ts'
 import { makeVideo, probe } from '../kit/sample-video.ts'
-import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { recordOf, startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
 let files: FileServer
@@ -111,6 +111,26 @@ describe('200', () => {
     expect(new Set(answers.map(({ body }) => body['id'])).size).toBe(1)
     expect(await countOf()).toBe(Number(before) + 1)
     expect((await probe(await clipOf(answers[0]?.body['username']))).seconds).toBeCloseTo(2, 1)
+  })
+
+  test('a request that looked for the character just before it was stored does not download it again', async () => {
+    const ready = Promise.withResolvers<void>()
+    await using slow = await serveFiles({ '/slow.mp4': video }, ready.promise)
+    await using proxy = await startProxy(gateway.database.url)
+    const environment = { FETCH_ALLOW_ORIGINS: slow.url, DATABASE_URL: proxy.url }
+    await using proxied = await startGateway(environment, gateway)
+    const request = () => make({ url: `${slow.url}/slow.mp4` }, key.text, proxied.url)
+    const first = request()
+    await expect.poll(() => slow.asked).toHaveLength(1)
+    const held = proxy.holdReplyTo('@start')
+    const second = request()
+    const release = await held
+    ready.resolve()
+    const { status, body } = await first
+    expect(status).toBe(200)
+    release()
+    expect((await second).body['id']).toBe(body['id'])
+    expect(slow.asked).toHaveLength(1)
   })
 
   test('a task and the link to its video give the same character without a download', async () => {
