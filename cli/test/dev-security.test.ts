@@ -28,6 +28,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 interface Dev extends AsyncDisposable {
+  pid: number
   url: string
   key: string
 }
@@ -36,7 +37,10 @@ const startDev = async (): Promise<Dev> => {
   const child = spawn(
     process.execPath,
     [program, 'dev', '--json', '--no-models', '--port', String(port), '--data', inData()],
-    { env: { PATH: process.env['PATH'], HOME: process.env['HOME'] }, stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTER_TOKEN: 'of the shell' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
   )
   let output = ''
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -45,6 +49,7 @@ const startDev = async (): Promise<Dev> => {
   }
   const { url, keys } = JSON.parse(output) as { url: string; keys: { payg: string } }
   return {
+    pid: child.pid ?? 0,
     url,
     key: keys.payg,
     [Symbol.asyncDispose]: async () => {
@@ -106,6 +111,14 @@ const expectPasswordRequired = async () => {
   expect(await connectPostgres(stored)).toBe('SCRAM-SHA-256')
 }
 
+/** The environment of the processes of a role that this run of `dev` has started. */
+const environmentsOf = (role: string, parent: number) =>
+  readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(role))
+    .map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8'))
+
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
 test('the ports and files of dev are closed to web pages and to other users of this machine', async () => {
@@ -136,6 +149,17 @@ test('the ports and files of dev are closed to web pages and to other users of t
   }
 
   await expectPasswordRequired()
+
+  // The built-in provider decodes files of strangers. A secret of the service is not even in its environment.
+  const secrets = JSON.parse(readFileSync(inData('secrets.json'), 'utf8')) as Record<string, string>
+  const [api = '', ...otherApis] = environmentsOf('api', dev.pid)
+  const [local = '', ...otherLocals] = environmentsOf('local', dev.pid)
+  expect([otherApis, otherLocals]).toEqual([[], []])
+  for (const secret of Object.values(secrets)) {
+    expect(api).toContain(secret)
+    expect(local).not.toContain(secret)
+  }
+  expect(local).not.toMatch(/DATABASE_URL|SECRET|OUTER_TOKEN/)
 
   for (const name of readdirSync(inData())) {
     // This test wrote the file before the first start.

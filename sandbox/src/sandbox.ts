@@ -63,7 +63,17 @@ const commandLine = ({ bubblewrapPath }: Sandbox, confined: Confined, filterFd: 
   ...['setpriv', '--pdeathsig', 'KILL', '--'],
   // If memory runs out, the kernel kills this program and not the service.
   ...['choom', '-n', '1000', '--', bubblewrapPath],
-  ...['--unshare-all', '--die-with-parent', '--clearenv', '--cap-drop', 'ALL'],
+  ...[
+    '--unshare-all',
+    '--uid',
+    '65534',
+    '--gid',
+    '65534',
+    '--die-with-parent',
+    '--clearenv',
+    '--cap-drop',
+    'ALL',
+  ],
   ...systemDirectories.flatMap((directory) => ['--ro-bind-try', directory, directory]),
   ...['--dev', '/dev', ...confined.mounts, '--remount-ro', '/dev', '--remount-ro', '/'],
   // Each arena of malloc reserves address space.

@@ -190,7 +190,7 @@ const correct: [file: string, text: string][] = [
   ['local/src/fine.ts', "import 'node:fs'\nimport 'sharp'\nexport const x = () => fetch('http://a')"],
   [
     'cli/src/fine.ts',
-    "import '@kinora/gateway/main'\nimport '@kinora/local/server'\nimport '@restatedev/restate-server'",
+    "import '@kinora/gateway/main'\nimport '@kinora/local/server'\nimport '@restatedev/restate-server-linux-x64'",
   ],
   ['dev/fine.ts', "import './x.ts'\nexport const x = ['select * from tasks', process.env]"],
 ]

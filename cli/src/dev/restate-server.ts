@@ -35,7 +35,7 @@ export interface RestateServer {
   stop(): Promise<void>
 }
 
-/** Starts the Restate server of the npm package on 127.0.0.1. */
+/** Starts the Restate server of the npm package for this platform on 127.0.0.1. */
 export async function startRestateServer(options: RestateServerOptions): Promise<RestateServer> {
   const { ports, logDirectory, log = () => {}, onGaveUp } = options
   const directory = resolve(options.directory)
@@ -83,9 +83,7 @@ export async function startRestateServer(options: RestateServerOptions): Promise
 function findBinary(): string {
   const platform = `${process.platform}-${process.arch}`
   try {
-    // Resolved from the package that depends on it, which works with every package manager.
-    const parent = createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json')
-    return createRequire(parent).resolve(`@restatedev/restate-server-${platform}/bin/restate-server`)
+    return createRequire(import.meta.url).resolve(`@restatedev/restate-server-${platform}/bin/restate-server`)
   } catch (error) {
     throw new Error(`This installation has no Restate server for ${platform}. ${useYourOwn}`, {
       cause: error,

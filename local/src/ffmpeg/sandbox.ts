@@ -64,7 +64,7 @@ export function startProgram(
   if (bubblewrapPath === undefined)
     return spawn(tool.path, args, { cwd: directory, env: { PATH: searchPath }, stdio })
   const mounts = [
-    ...['--uid', '65534', '--gid', '65534', ...mountOfProgram(tool.path), '--bind', directory, '/job'],
+    ...[...mountOfProgram(tool.path), '--bind', directory, '/job'],
     ...readOnlyFiles.flatMap((name) => ['--ro-bind', path.join(directory, name), `/job/${name}`]),
     ...['--chdir', '/job'],
   ]

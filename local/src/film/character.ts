@@ -16,9 +16,9 @@ import {
   type Band,
   type CharacterLayout,
 } from './character-layout.ts'
-import { decodeImage } from './image.ts'
 
 export interface Character {
+  /** The path of the decoded image. */
   image: string
   userName: string
 }
@@ -76,20 +76,17 @@ async function paintCharacter(
   const round = Buffer.from(
     `<svg xmlns="http://www.w3.org/2000/svg" width="${diameter}" height="${diameter}"><circle cx="${diameter / 2}" cy="${diameter / 2}" r="${diameter / 2}"/></svg>`,
   )
-  const portrait = await decodeImage(character.image, 'character', async (image) =>
-    // Two pipelines, because sharp applies the mask before flattening if one pipeline has both.
-    sharp(
-      await image
-        .resize(diameter, diameter, { fit: 'cover', position: 'attention' })
-        .flatten({ background: mix(palette.sky, palette.horizon, 0.5) })
-        .png()
-        .toBuffer(),
-    )
-      .ensureAlpha()
-      .composite([{ input: round, blend: 'dest-in' }])
-      .png()
-      .toBuffer(),
-  )
+  // Two pipelines, because sharp applies the mask before flattening if one pipeline has both.
+  const face = await sharp(character.image)
+    .resize(diameter, diameter, { fit: 'cover', position: 'attention' })
+    .flatten({ background: mix(palette.sky, palette.horizon, 0.5) })
+    .png()
+    .toBuffer()
+  const portrait = await sharp(face)
+    .ensureAlpha()
+    .composite([{ input: round, blend: 'dest-in' }])
+    .png()
+    .toBuffer()
   const name = await paintName(character.userName, layout.name)
   const width = evenCeil(Math.max(diameter + 2 * glow, name.width))
   const { height } = layout

@@ -8,7 +8,6 @@ import type { JobFiles } from '../jobs/job.ts'
 import type { ScenePlan } from '../scenes/scene-plan.ts'
 import { swaying, type Sprite } from '../scenes/sprite.ts'
 import { cutOut } from './cut-out.ts'
-import { decodeImage } from './image.ts'
 
 /** A reference image placed in the scene. */
 export interface Element extends Sprite {
@@ -109,13 +108,11 @@ async function paintElement(
   file: string,
 ): Promise<{ width: number; height: number }> {
   const box = { width: Math.round(spot.width * shape.width), height: Math.round(spot.height * shape.height) }
-  const image = await decodeImage(reference, 'reference', (decoded) =>
-    decoded
-      .resize({ ...box, fit: 'inside' })
-      .ensureAlpha()
-      .png()
-      .toBuffer(),
-  )
+  const image = await sharp(reference)
+    .resize({ ...box, fit: 'inside' })
+    .ensureAlpha()
+    .png()
+    .toBuffer()
   const cut = await cutOut(image)
   const body = cut ?? (await framed(image, shape, spot.degrees))
   const blur = Math.max(1, shape.unit * (7 + 9 * spot.nearness))

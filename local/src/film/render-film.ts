@@ -16,6 +16,7 @@ import { paintElements } from './components-film.ts'
 import { encodeFilm } from './encode.ts'
 import { captionFileName, finishFilm } from './film-finish.ts'
 import { filmFrames } from './frames-film.ts'
+import { decodeImage } from './image.ts'
 import { filmLandscape } from './landscape-film.ts'
 import { filmReferences } from './reference-film.ts'
 import { filmRemix } from './remix-film.ts'
@@ -37,7 +38,22 @@ export interface RenderTask {
 export const filmFileName = 'film.mp4'
 const soundFileName = 'sound.s16'
 
-export async function renderFilm(task: RenderTask, onProgress: (percent: number) => void): Promise<void> {
+/** Decodes the uploaded images one by one, which bounds memory. Returns the files with the decoded images in their place. */
+async function decodeImages({ files, workDirectory, tool }: RenderTask): Promise<JobFiles> {
+  const decodeAll = async (use: 'reference' | 'character', uploaded: string[]) => {
+    const decoded = uploaded.map((_, index) => path.join(workDirectory, `decoded-${use}-${index}.png`))
+    for (const [index, file] of uploaded.entries()) await decodeImage(tool, file, use, decoded[index]!)
+    return decoded
+  }
+  return {
+    ...files,
+    references: await decodeAll('reference', files.references),
+    characters: await decodeAll('character', files.characters),
+  }
+}
+
+export async function renderFilm(given: RenderTask, onProgress: (percent: number) => void): Promise<void> {
+  const task = { ...given, files: await decodeImages(given) }
   const { request, files, workDirectory: directory, tool, threads } = task
   const { text } = parsePrompt(request.prompt)
   const shape = filmShape(request)
