@@ -68,21 +68,31 @@ export const describeExpected = (property: Property): string => {
   return property['x-demand'] ?? 'text'
 }
 
+/** A number in text. Other notations, such as 1e9 or 0x10, are likely mistakes. */
+const decimalText = /^\s*-?\d+(\.\d+)?\s*$/
+
+/** A hint for text that is a number in another notation. */
+const notationHint = ({ type }: Property, given: unknown): string => {
+  const isNumber = type === 'integer' || type === 'number'
+  const isOtherNotation =
+    isNumber && typeof given === 'string' && !decimalText.test(given) && given.trim() !== ''
+  return isOtherNotation && Number.isFinite(Number(given)) ? '; write it in decimal digits' : ''
+}
+
 const shown = (value: unknown): string => {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
 /**
- * Copies a config for validation. `null` counts as absent. Numbers may be written as text, because `${env:NAME}` yields
- * text, and texts as numbers, because a model may be called 4. `Value.Convert` is not used: it would accept 0.5 as the
+ * Copies a config for validation. `null` counts as absent. Numbers may be written as decimal text, because
+ * `${env:NAME}` yields text, and texts as numbers, because a model may be called 4. `Value.Convert` is not used: it would accept 0.5 as the
  * integer 0 and 1 as true.
  */
 const coerce = (property: Property, given: unknown): unknown => {
   const { type, items, properties, patternProperties } = property
-  if ((type === 'integer' || type === 'number') && typeof given === 'string' && given.trim() !== '') {
-    const number = Number(given)
-    return Number.isNaN(number) ? given : number
+  if ((type === 'integer' || type === 'number') && typeof given === 'string' && decimalText.test(given)) {
+    return Number(given)
   }
   if (type === 'string' && typeof given === 'number') return String(given)
   if (items !== undefined && Array.isArray(given)) return given.map((each) => coerce(items, each))
@@ -174,7 +184,8 @@ const problemsFrom = (
   }
   const given = Pointer.Get(written, error.instancePath)
   const expected = `must be ${describeExpected(property)}`
-  return [{ path, message: property['x-secret'] === true ? expected : `${expected}, not ${shown(given)}` }]
+  const not = `, not ${shown(given)}${notationHint(property, given)}`
+  return [{ path, message: property['x-secret'] === true ? expected : `${expected}${not}` }]
 }
 
 /**

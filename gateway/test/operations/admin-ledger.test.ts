@@ -67,6 +67,9 @@ describe('createTopUp', () => {
     expectProblem(await topUp(randomUUID(), {}), 'resource_not_found')
     expectProblem(await topUp(id, { amount_micros: 0 }), 'invalid_parameter', 'amount_micros')
     expectProblem(await topUp(id, { amount_micros: 2 ** 60 }), 'invalid_parameter', 'amount_micros')
+    for (const text of ['1e9', '0x10', '5.0', '+5']) {
+      expectProblem(await topUp(id, { amount_micros: text }), 'invalid_parameter', 'amount_micros')
+    }
     expectProblem(await topUp(id, { reason: '' }), 'missing_parameter', 'reason')
     expectProblem(await topUp(id, { wallet: 'gold' }), 'invalid_parameter', 'wallet')
   })

@@ -217,6 +217,18 @@ describe('a refusal', () => {
   test.each([
     ['unknown settings', { ...video, colour: 'red' }, 'settings.colour', /is not a setting/],
     ['a missing price', { ...speech, prices: null }, 'settings.prices', /is required/],
+    [
+      'a price in scientific notation',
+      { ...video, prices: [{ unit: 'second', micros: '1e9' }] },
+      'settings.prices[0].micros',
+      /not "1e9"; write it in decimal digits/,
+    ],
+    [
+      'a cost in scientific notation',
+      { ...video, routes: [{ provider: 'vendor', costs: [{ unit: 'second', micros: '1e3' }] }] },
+      'settings.routes[0].costs[0].micros',
+      /not "1e3"; write it in decimal digits/,
+    ],
     ['another kind', { kind: 'film' }, 'settings.kind', /one of video, speech, transcription, chat/],
     ['no kind', { voices: ['Al'] }, 'id', /set its kind/],
     [

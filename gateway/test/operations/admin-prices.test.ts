@@ -77,6 +77,7 @@ describe('setPrice', () => {
     expectProblem(await refusal({ model: null }), 'missing_parameter', 'model')
     expectProblem(await refusal({ unit: 'minute' }), 'invalid_parameter', 'unit')
     expectProblem(await refusal({ unit: 'kilo' }), 'invalid_parameter', 'unit')
+    expectProblem(await refusal({ unit_micros: '1e9' }), 'invalid_parameter', 'unit_micros')
     expectProblem(await refusal({ unit_micros: -1 }), 'invalid_parameter', 'unit_micros')
     expectProblem(await refusal({ resolution: '1x1' }), 'invalid_parameter', 'resolution')
     expectProblem(await refusal({ resolution: '111x222' }), 'invalid_parameter', 'resolution')
