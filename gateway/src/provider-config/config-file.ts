@@ -1,3 +1,4 @@
+import { didYouMean } from '../platform/nearest-name.ts'
 /**
  * Reads the YAML file of providers and models. All problems are reported at once, each with its line. Secrets can stay
  * outside of the file: `${env:NAME}` is replaced by a variable and `${file:/path}` by the content of a file.
@@ -5,7 +6,6 @@
 import type { Protocol } from '../providers/kit/protocol.ts'
 import type { FileConfig, ProviderConfig } from './config.ts'
 import { createModelCache } from './model-cache.ts'
-import { didYouMean } from './nearest-name.ts'
 import { parseModels } from './parse-models.ts'
 import { createYamlParser } from './parse-yaml.ts'
 import { parseProviderConfig } from './provider-config.ts'

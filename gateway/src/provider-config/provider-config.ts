@@ -1,10 +1,10 @@
 /** The config of a provider: the settings common to all providers, and those of its protocol. */
 import { Type, type Static } from 'typebox'
 
+import { didYouMean } from '../platform/nearest-name.ts'
 import { Secret } from '../platform/secret.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
 import type { ProviderConfig } from './config.ts'
-import { didYouMean } from './nearest-name.ts'
 import { isMapping, validateConfig, type Problem } from './validate-config.ts'
 
 const wholeNumber = (minimum: number, maximum: number, fallback: number, description: string) =>

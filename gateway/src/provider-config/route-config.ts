@@ -2,8 +2,8 @@
 import { Type, type Static } from 'typebox'
 
 import type { ModelConfig } from '../models/model.ts'
+import { didYouMean } from '../platform/nearest-name.ts'
 import type { RouteConfig } from './config.ts'
-import { didYouMean } from './nearest-name.ts'
 import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
 import { text, wholeNumber } from './setting-types.ts'
 import { isMapping, validateConfig, type Problem } from './validate-config.ts'

@@ -253,6 +253,37 @@ describe('200', () => {
     expect((await create(familyB)).headers.get('x-ignored-params')).toBeNull()
   })
 
+  test('unknown query parameters are ignored and listed, once each', async () => {
+    const answer = await askJson(`${gateway.url}/v1/videos?prompt=x&wings=2&dry_run=false`, key.text, {
+      ...familyB,
+      wings: 3,
+      n: 1,
+    })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ignored-params')).toBe('prompt, wings, n')
+  })
+
+  test.each([
+    ['webhook_url', 'https://example.com/hook', /does not call back/],
+    ['webhookUrl', 'https://example.com/hook', /does not call back/],
+    ['callback_url', 'https://example.com/hook', /does not call back/],
+    ['call-back', 'https://example.com/hook', /does not call back/],
+    ['n', 2, /must be 1/],
+    ['n', '3', /must be 1/],
+    ['n', 'x', /must be 1/],
+  ])('%s=%s is rejected in the body and in the query', async (name, value, message) => {
+    const search = new URLSearchParams({ [name]: String(value) })
+    const answers = [
+      await createJson({ ...familyB, [name]: value }),
+      await create({ ...familyB, [name]: String(value) }),
+      await askJson(`${gateway.url}/v1/videos?${search.toString()}`, key.text, familyB),
+    ]
+    for (const answer of answers) {
+      expectProblem(answer, 'invalid_parameter', name)
+      expect((answer.body['error'] as { message: string }).message).toMatch(message)
+    }
+  })
+
   test.each([
     ['a data URI as text of a form', { input_reference: pixelUri }],
     ['the bracket field of client libraries', { 'input_reference[image_url]': pixelUri }],

@@ -398,6 +398,33 @@ describe('forms of dry_run', () => {
     expect(await everything()).toEqual(before)
   })
 
+  const named = (name: string, value: unknown = true): Sent => ({
+    ...json,
+    body: { ...videoForm, [name]: value },
+  })
+
+  test.each<[string, Sent, string]>([
+    ['dryrun', json, '?dryrun=true'],
+    ['dryrun', json, '?dryrun'],
+    ['dryRun', json, '?dryRun=true'],
+    ['dry-run', json, '?dry-run=true'],
+    ['DRY_RUN', json, '?DRY_RUN=false'],
+    ['dry_runs', json, '?a=b&dry_runs=1'],
+    ['dry_rum', named('dry_rum'), ''],
+    ['dryRun', named('dryRun', null), ''],
+    ['dry-run', { ...json, body: form({ ...videoForm, 'dry-run': '' }) }, ''],
+    ['dryrun', { path: '/v1/audio/speech', body: { ...speech, dryrun: true } }, ''],
+    ['dryrun', { path: '/v1/chat/completions', body: { ...talk, dryrun: true } }, ''],
+  ])('%s, a misspelt name, is refused without a charge', async (name, order, query) => {
+    const who = await customer()
+    const before = await everything()
+    const response = await send(who, order, query)
+    const body = (await response.json()) as Answer['body']
+    expectProblem({ status: response.status, headers: response.headers, body }, 'invalid_parameter', name)
+    expect((body['error'] as { message: string }).message).toContain("'dry_run'")
+    expect(await everything()).toEqual(before)
+  })
+
   test.each<[string, Sent, string]>([
     ['in the query', json, '?dry_run=false'],
     ['in JSON', inBody(false), ''],

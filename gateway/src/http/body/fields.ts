@@ -14,7 +14,10 @@ export interface ReceivedFile {
 
 export interface Fields {
   source: 'form' | 'json'
+  /** The names that were sent with a value. */
   names: () => string[]
+  /** The names that were sent, with or without a value. */
+  namesGiven: () => string[]
   value: (name: string) => unknown
   /** Whether the name was sent at all, with or without a value. */
   isGiven: (name: string) => boolean
@@ -38,6 +41,7 @@ export const fieldsOf = (
   repeatedTexts: ReadonlySet<string> = new Set(),
 ): Fields => ({
   source,
+  namesGiven: () => [...new Set([...values.keys(), ...files.keys()])],
   names: () =>
     [...new Set([...values.keys(), ...files.keys()])].filter(
       (name) => files.has(name) || !isAbsent(values.get(name)),

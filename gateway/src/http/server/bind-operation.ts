@@ -23,7 +23,8 @@ import { admit, headerOf, type Admitting } from './admit.ts'
 import { bindMediaWork } from './bind-media-work.ts'
 import { abortOnDisconnect, type Closing } from './closing.ts'
 import { formPartsOf, readBody, type BodySettings } from './read-body.ts'
-import { asksForQuote, dryRun, queryAsksForQuote, queryReader } from './read-query.ts'
+import { asksForQuote, dryRun, ignoredQuery, queryFieldsOf, queryReader } from './read-query.ts'
+import { rejectUnsupported } from './reject-unsupported.ts'
 import { identityOf, type RequestIdentity } from './request-identity.ts'
 import { discardReply, sendReply, withIgnoredParams } from './send-reply.ts'
 import { audienceOf, routePathOf } from './serve-paths.ts'
@@ -100,10 +101,14 @@ export const bindOperation = <O extends Operation>(
   findOverload: FindOverload = () => undefined,
 ): void => {
   const readQuery = queryReader(operation)
+  const ignoredQueryOf = ignoredQuery(operation)
+  const assertSupported = rejectUnsupported(operation)
   const formParts = formPartsOf(operation)
   const serve = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = readQuery(request)
-    let wantsQuote = queryAsksForQuote(operation, request)
+    const queryFields = queryFieldsOf(request)
+    assertSupported(queryFields)
+    let wantsQuote = asksForQuote(operation, queryFields)
     const sentIdentity = wantsQuote ? undefined : identityOf(operation, request)
     const checkEarly = earlyCheck(server, operation, findOverload, request, sentIdentity)
     const beforeExpensive = async () => {
@@ -128,6 +133,7 @@ export const bindOperation = <O extends Operation>(
           ? server.waitingCreates.refusalFor(request.caller.accountId)
           : undefined
       if (refusal !== undefined) throw refusal
+      assertSupported(fields)
       wantsQuote = asksForQuote(operation, fields) || wantsQuote
     } catch (error) {
       await discard()
@@ -140,7 +146,7 @@ export const bindOperation = <O extends Operation>(
     }
     const { id = query['id'] } = request.params as Record<string, string>
     note(detailsOf(server, { id, model: fields.value('model') }))
-    const ignored = new Set<string>()
+    const ignored = new Set(ignoredQueryOf(queryFields))
     const call: Call<O> = {
       path: request.params as Call<O>['path'],
       query: query as Call<O>['query'],

@@ -6,15 +6,19 @@ import { Type } from 'typebox'
 import { fieldsOf, type Fields } from '../body/fields.ts'
 import { readBoolean, readParameters } from '../parameters.ts'
 
+const queryNamesOf = ({ parameters, creates }: Operation) => {
+  const { query: required = {}, optionalQuery } = parameters ?? {}
+  const optional = { ...optionalQuery, ...(creates === true && queryOfEveryCreate) }
+  const requiredNames = Object.keys(required)
+  return { optional, requiredNames, names: [...requiredNames, ...Object.keys(optional)] }
+}
+
 /**
  * Makes the reader of an operation's query parameters; it ignores parameters that the operation does not know. The
  * schema is built once, when the operation is bound.
  */
-export const queryReader = ({ parameters, creates }: Operation) => {
-  const { query: required = {}, optionalQuery } = parameters ?? {}
-  const optional = { ...optionalQuery, ...(creates === true && queryOfEveryCreate) }
-  const requiredNames = Object.keys(required)
-  const names = [...requiredNames, ...Object.keys(optional)]
+export const queryReader = (operation: Operation) => {
+  const { optional, requiredNames, names } = queryNamesOf(operation)
   const optionalSet = Type.Object(
     Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, Type.Optional(schema)])),
   )
@@ -55,5 +59,13 @@ export const asksForQuote = ({ creates }: Operation, fields: Fields): boolean =>
   return isBlank && !fields.hasFile(dryRun) ? true : readBoolean(dryRun, value)
 }
 
-export const queryAsksForQuote = (operation: Operation, request: FastifyRequest): boolean =>
-  asksForQuote(operation, fieldsOf('form', new Map(Object.entries(request.query as object))))
+/** The query as fields, with the parameters that the operation does not know. */
+export const queryFieldsOf = (request: FastifyRequest): Fields =>
+  fieldsOf('form', new Map(Object.entries(request.query as object)))
+
+/** Makes the function that finds the query parameters of a create that have no effect. */
+export const ignoredQuery = (operation: Operation) => {
+  const known = new Set(queryNamesOf(operation).names)
+  return (fields: Fields): string[] =>
+    operation.creates === true ? fields.namesGiven().filter((name) => !known.has(name)) : []
+}

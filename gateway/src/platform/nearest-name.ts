@@ -18,7 +18,8 @@ const distance = (one: string, other: string, most: number): number => {
   return far > most ? Infinity : far
 }
 
-const nearestName = (given: string, names: string[]): string | undefined => {
+/** The most similar of the names, whatever their case and punctuation; undefined if none is similar. */
+export const nearestName = (given: string, names: string[]): string | undefined => {
   const wanted = plain(given)
   const [nearest] = names
     .map((name) => {
