@@ -118,6 +118,11 @@ test.each([
     'ALLOWED_HOSTS must be host names such as localhost or [::1], without scheme and port, got "http://a.example"',
   ],
   [
+    'FETCH_DNS_SERVERS',
+    '192.0.2.53,dns.example',
+    'FETCH_DNS_SERVERS must be IP addresses with an optional port, such as 192.0.2.53 or [2001:db8::53]:5353, got "192.0.2.53,dns.example"',
+  ],
+  [
     'ENGINE_IDENTITY_KEYS',
     'secret-key',
     'ENGINE_IDENTITY_KEYS must be public keys that begin with publickeyv1_, got "secret-key"; create one with `kinora engine-key`',

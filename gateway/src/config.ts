@@ -2,6 +2,7 @@
  * The only reader of the environment. Each setting is one row with its variable, parser, default and description;
  * `.env.example` and `docs/configuration.md` are generated from this table. All problems are reported at once.
  */
+import { Resolver } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
@@ -35,6 +36,17 @@ const hosts = (text: string) => {
   throw new SettingError(
     `must be host names such as localhost or [::1], without scheme and port, got "${wrong}"`,
   )
+}
+const dnsServers = (text: string) => {
+  const servers = list(text)
+  try {
+    new Resolver().setServers(servers)
+    return servers
+  } catch {
+    throw new SettingError(
+      `must be IP addresses with an optional port, such as 192.0.2.53 or [2001:db8::53]:5353, got "${text}"`,
+    )
+  }
 }
 const secrets = (text: string) => list(text).map((part) => new Secret(part))
 const integer =
@@ -513,7 +525,14 @@ export const settings = {
   FETCH_ALLOW_ORIGINS: setting({
     read: list,
     default: '',
-    description: 'Origins with private addresses that callers may use in URLs.',
+    description:
+      'Origins with private addresses that callers may use in URLs. Their names are looked up by the system, with its hosts file.',
+  }),
+  FETCH_DNS_SERVERS: setting({
+    read: dnsServers,
+    default: '',
+    description:
+      'DNS servers that resolve the other names in URLs of callers, separated by commas. Default: those of the system.',
   }),
   LOCAL_URL: setting({
     read: url,

@@ -59,3 +59,23 @@ test('an account over its limit gets a 429, and every caller a 503 above the tot
   resolve()
   await Promise.all(admitted)
 })
+
+test('an account downloads eight images at once, others wait, and none waits for videos', async () => {
+  const { fetch, fetchImage } = createMediaWork({ ...limits, inFlight: { ...limits.inFlight, total: 100 } })
+  const { promise: blocked, resolve } = Promise.withResolvers<void>()
+  const submit = (queue: MediaWork['fetch'], accountId: string, work: () => Promise<void>) =>
+    queue({ accountId, keyId: accountId, addressPrefix: accountId }, signal, work)
+  let started = 0
+  const images = Array.from({ length: 20 }, () =>
+    submit(fetchImage, 'a', () => {
+      started += 1
+      return blocked
+    }),
+  )
+  const videos = Array.from({ length: 16 }, (_, index) => submit(fetch, `account ${index}`, () => blocked))
+  await submit(fetchImage, 'b', async () => undefined)
+  expect(started).toBe(8)
+  resolve()
+  await Promise.all([...images, ...videos])
+  expect(started).toBe(20)
+})

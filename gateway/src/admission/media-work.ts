@@ -1,7 +1,7 @@
 /**
  * Admission of media programs in the API process: ffprobe and ffmpeg on files that callers upload or link. They use CPU
- * time before anything is charged, so all of them run in one queue that is fair across accounts. Video downloads have a
- * second queue, because the remote server determines how long they take.
+ * time before anything is charged, so all of them run in one queue that is fair across accounts. Downloads have queues
+ * of their own, because the remote server and its DNS servers determine how long they take.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -14,11 +14,15 @@ export interface MediaWork {
   run: FairQueue
   /** For a video download, until its file is deleted: the queue also bounds the disk space of downloads. */
   fetch: FairQueue
+  /** For an image download, with the lookup of its host. Images do not wait for videos, which take much longer. */
+  fetchImage: FairQueue
 }
 
 const retryAfterSeconds = '5'
 /** Disk space limits downloads, at up to 200 MB each, and not the CPU. */
 const fetches = { concurrency: 16, runningPerAccount: 2 }
+/** One that waits holds only its request, and requests have limits of their own. */
+const imageFetches = { concurrency: 64, runningPerAccount: 8, inFlight: noLimits }
 
 const refusalFor = (subject: string) => (scope: keyof ScopeLimits, limit: number) => {
   const headers = { 'retry-after': retryAfterSeconds }
@@ -33,6 +37,7 @@ const refusalFor = (subject: string) => (scope: keyof ScopeLimits, limit: number
 export const createMediaWork = (limits: FairQueueLimits): MediaWork => ({
   run: createFairQueue(limits, refusalFor('media files')),
   fetch: createFairQueue({ ...limits, ...fetches }, refusalFor('downloads')),
+  fetchImage: createFairQueue(imageFetches, refusalFor('images')),
 })
 
 /** The same concurrency in order of arrival and without limits per caller. */
@@ -45,5 +50,8 @@ export const createUnlimitedMediaWork = (concurrency: number): MediaWork => {
   return {
     run: inOrder(createFairQueue({ ...limits, concurrency }, refusalFor('media files'))),
     fetch: inOrder(createFairQueue({ ...limits, concurrency: fetches.concurrency }, refusalFor('downloads'))),
+    fetchImage: inOrder(
+      createFairQueue({ ...limits, concurrency: imageFetches.concurrency }, refusalFor('images')),
+    ),
   }
 }

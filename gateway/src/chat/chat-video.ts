@@ -75,10 +75,10 @@ const withOrder = async <Result>(
   model: VideoModel,
   work: (admission: Parameters<AdmitVideo>[0]) => Promise<Result>,
 ): Promise<Result> => {
-  const { caller, signal } = call
+  const { caller } = call
   const request = await readVideoPrompt(call, model.imagesMax)
   const storeImages = call.wantsQuote ? tryImages : withImages
-  return storeImages(images, request.images, signal, async (stored) => {
+  return storeImages(images, request.images, call, async (stored) => {
     const order = {
       prompt: request.prompt,
       seconds: model.durations[0],

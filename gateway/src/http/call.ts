@@ -93,6 +93,8 @@ export interface Call<O extends Operation = Operation> {
   mediaWork: <Result>(work: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
   /** The same for a video download, for as long as the file is needed. Media work may run inside it. */
   mediaFetch: Call['mediaWork']
+  /** The same for an image download. */
+  imageFetch: Call['mediaWork']
 }
 
 type BodyOf<O extends Operation> = (O extends { creates: true } ? Quote : never) | AnswerOf<O>

@@ -201,7 +201,10 @@ describe('the time budgets', () => {
     const safeFetch = createSafeFetch({
       allowOrigins: [],
       connectTimeoutMs: 50,
-      resolve: () => Promise.withResolvers<never>().promise,
+      resolve: (_hostname, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        }),
     })
     await expectReason(safeFetch.open('http://slow.example.com/', roomy), 'timeout')
   })

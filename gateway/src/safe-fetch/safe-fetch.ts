@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
@@ -8,6 +7,7 @@ import { Client, type Dispatcher } from 'undici'
 import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
 import { atWatchedRate, watchRate, type MinimumRate } from '../platform/streams/minimum-rate.ts'
 import { isPublicAddress } from './public-address.ts'
+import { createDnsQuery, lookUpHost, type ResolvedAddress, type ResolveName } from './resolve-name.ts'
 
 /**
  * The reasons why a fetch failed.
@@ -34,15 +34,13 @@ export class SafeFetchError extends Error {
   }
 }
 
-interface ResolvedAddress {
-  address: string
-  family: number
-}
-
 interface SafeFetchOptions {
   /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
   allowOrigins: string[]
-  resolve?: (hostname: string) => Promise<ResolvedAddress[]>
+  /** Resolves every name, for tests. */
+  resolve?: ResolveName
+  /** DNS servers for the names of other origins. Default: those of the system. */
+  dnsServers?: string[]
   /** Ports allowed for every origin. */
   ports?: number[]
   /** Budget for the name lookup, and again for the connection with its TLS handshake. */
@@ -82,7 +80,7 @@ const mostRedirects = 3
 /** Fetches a URL that was chosen by a user or a vendor; no other code may do that. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const {
-    resolve = resolveAll,
+    dnsServers = [],
     ports = [80, 443],
     connectTimeoutMs = 3_000,
     headersTimeoutMs = 10_000,
@@ -91,6 +89,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     minimumRate = { bytesPerSecondMin: 16_384, windowMs: 5_000 },
   } = options
   const exemptOrigins = new Set(options.allowOrigins.map(originOf))
+  const queryDns = createDnsQuery(dnsServers)
   // Per origin, so that a slow host delays only its own downloads.
   const takeTurn = concurrencyLimitPerKey(bodiesPerOriginMax)
 
@@ -179,28 +178,34 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   async function permittedAddresses(url: URL, signal: AbortSignal): Promise<ResolvedAddress[]> {
     const hostname = hostnameOf(url)
     const family = isIP(hostname)
-    const addresses = family === 0 ? await resolveInTime(hostname, signal) : [{ address: hostname, family }]
+    const isExempt = exemptOrigins.has(url.origin)
+    const resolve = options.resolve ?? (isExempt ? lookUpHost : queryDns)
+    const addresses =
+      family === 0 ? await resolveInTime(resolve, hostname, signal) : [{ address: hostname, family }]
     if (addresses.length === 0) throw new SafeFetchError('unreachable', 'the host has no address')
-    if (!exemptOrigins.has(url.origin) && !addresses.every(({ address }) => isPublicAddress(address))) {
-      throw notPublic()
-    }
+    if (!isExempt && !addresses.every(({ address }) => isPublicAddress(address))) throw notPublic()
     return addresses
   }
 
-  async function resolveInTime(hostname: string, signal: AbortSignal): Promise<ResolvedAddress[]> {
+  async function resolveInTime(
+    resolve: ResolveName,
+    hostname: string,
+    signal: AbortSignal,
+  ): Promise<ResolvedAddress[]> {
     signal.throwIfAborted()
-    const { promise: cut, reject } = Promise.withResolvers<never>()
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort)
-    const timer = setTimeout(
-      () => reject(new SafeFetchError('timeout', 'the name lookup took too long')),
-      connectTimeoutMs,
-    )
+    const late = new AbortController()
+    const stop = () => late.abort(signal.reason)
+    signal.addEventListener('abort', stop)
+    const timer = abortAfter(late, connectTimeoutMs, 'the name lookup')
     try {
-      return await Promise.race([resolve(hostname), cut])
+      const addresses = await resolve(hostname, late.signal)
+      signal.throwIfAborted()
+      return addresses
+    } catch (error) {
+      throw explained(error, late.signal)
     } finally {
       clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
+      signal.removeEventListener('abort', stop)
     }
   }
 
@@ -351,10 +356,6 @@ function originOf(text: string): string {
     !text.includes('@')
   if (url === null || !isOrigin) throw new TypeError(`not an http or https origin: ${text}`)
   return url.origin
-}
-
-async function resolveAll(hostname: string): Promise<ResolvedAddress[]> {
-  return await lookup(hostname, { all: true, order: 'verbatim' })
 }
 
 function abortAfter(stop: AbortController, delayMs: number, subject: string): NodeJS.Timeout {

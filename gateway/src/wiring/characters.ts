@@ -29,6 +29,7 @@ export const bindCharacters = (
     mediaStore,
     safeFetch: createSafeFetch({
       allowOrigins: config.FETCH_ALLOW_ORIGINS,
+      dnsServers: config.FETCH_DNS_SERVERS,
       minimumRate: fetchRate,
       totalTimeoutMs: fetchTimeoutMs,
     }),

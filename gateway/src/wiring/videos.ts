@@ -83,6 +83,7 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
       mediaStore,
       safeFetch: createSafeFetch({
         allowOrigins: config.FETCH_ALLOW_ORIGINS,
+        dnsServers: config.FETCH_DNS_SERVERS,
         minimumRate: context.fetchRate,
       }),
       findLinkedFile: createFindLinkedFile(postgres, links),

@@ -7,9 +7,10 @@ import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { askJson, expectProblem, type Answer } from '../kit/answers.ts'
+import { askJson, expectProblem, pixelBytes, type Answer } from '../kit/answers.ts'
 import { askAlone } from '../kit/ask-alone.ts'
 import { blockingProgram, withoutSandbox, type BlockingProgram } from '../kit/blocking-program.ts'
+import { serveDns } from '../kit/dns-server.ts'
 import { completeTask, createAccount, createKey } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
@@ -54,6 +55,7 @@ beforeAll(async () => {
   video = await makeVideo(samples)
   videos = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'video/mp4' })
+    if (request.url === '/pixel.png') return response.end(pixelBytes)
     if (request.url?.startsWith('/endless') !== true) return response.end(video)
     endless.asked += 1
     endless.open += 1
@@ -373,5 +375,30 @@ describe('a video from a URL', () => {
       async () => (await askJson(`${hurried.url}/vidB/v1/characters`, a.key, wanted)).status,
     ).toBe(200)
     expect(await ffmpeg.started()).toHaveLength(1)
+  })
+})
+
+describe('an image from a URL', () => {
+  test('is downloaded while the DNS server of names that another account sent does not respond', async () => {
+    await using dns = await serveDns(() => undefined)
+    await start({ FETCH_DNS_SERVERS: dns.server })
+    const poor = await customer(0)
+    const dryRun = (who: Customer, url: string, init: RequestInit = {}) =>
+      askAlone(`${gateway.url}/v1/videos?dry_run=true`, who.key, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' },
+          input_reference: url,
+        }),
+        ...init,
+      })
+    const open = openRequests()
+    for (let index = 0; index < 20; index += 1) {
+      open.send(dryRun(poor, `http://name-${index}.example.com/`, { signal: open.signal }))
+    }
+    await eventually(() => new Set(dns.asked).size).toBeGreaterThanOrEqual(8)
+    expect((await dryRun(b, `${videosUrl}/pixel.png`)).status).toBe(200)
+    await open.leave()
   })
 })

@@ -9,7 +9,7 @@ export const bindMediaWork = (
   /** Runs before any media work or download of a call is queued; it throws to refuse it. */
   beforeExpensive: () => Promise<void>,
   callOf: () => Call,
-): Pick<Call, 'mediaWork' | 'mediaFetch'> => {
+): Pick<Call, 'mediaWork' | 'mediaFetch' | 'imageFetch'> => {
   const bind =
     (queue: FairQueue): Call['mediaWork'] =>
     async (work, signal = callOf().signal) => {
@@ -18,5 +18,9 @@ export const bindMediaWork = (
       const { accountId, keyId } = call.caller
       return queue({ accountId, keyId, addressPrefix: addressPrefixOf(call.address) }, signal, work)
     }
-  return { mediaWork: bind(mediaWork.run), mediaFetch: bind(mediaWork.fetch) }
+  return {
+    mediaWork: bind(mediaWork.run),
+    mediaFetch: bind(mediaWork.fetch),
+    imageFetch: bind(mediaWork.fetchImage),
+  }
 }

@@ -92,7 +92,7 @@ export const createVideoTask =
     withCharacter: WithCharacter
   }): Handler<typeof operations.createVideoTask> =>
   async (call) => {
-    const { caller, fields, signal } = call
+    const { caller, fields } = call
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
     const form = call.read(videoTaskParameters(model)) as Form
     const sources = await imagesInList(fields.value('images'), 'images', model.imagesMax, call.longText)
@@ -113,7 +113,7 @@ export const createVideoTask =
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)
-      return tryImages(images, references, signal, async (stored) => ({
+      return tryImages(images, references, call, async (stored) => ({
         headers,
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
@@ -123,7 +123,7 @@ export const createVideoTask =
     const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideoTask(task) })
     const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
     const task = await withCharacter(call, characterRequest, (character) =>
-      withImages(images, references, signal, (stored) =>
+      withImages(images, references, call, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )

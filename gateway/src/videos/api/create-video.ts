@@ -56,7 +56,7 @@ export const createVideo =
     withCharacter: WithCharacter
   }): Handler<typeof operations.createVideo> =>
   async (call) => {
-    const { caller, fields, signal } = call
+    const { caller, fields } = call
     const model = chooseVideoModel(catalog, caller, endpoint, givenModel(catalog, call))
     const parameters = call.isUnderOpenAi ? openAiVideoParameters(model) : videoParameters(model)
     const form = call.read(parameters) as Form
@@ -90,7 +90,7 @@ export const createVideo =
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)
-      return tryImages(images, references, signal, async (stored) => ({
+      return tryImages(images, references, call, async (stored) => ({
         headers,
         body: await admitVideo.quote({ ...admission, images: stored }),
       }))
@@ -100,7 +100,7 @@ export const createVideo =
     const responseOf = (task: VideoTask) => ({ headers, body: presentCreatedVideo(task, dialectOf(call)) })
     const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
     const task = await withCharacter(call, characterRequest, (character) =>
-      withImages(images, references, signal, (stored) =>
+      withImages(images, references, call, (stored) =>
         admitVideo({ ...admission, images: stored, character, responseToStore }),
       ),
     )

@@ -78,6 +78,7 @@ export type ImageSource = { param: string } & (
 )
 
 type LongText = Call['longText']
+type ImageCall = Pick<Call, 'signal' | 'imageFetch'>
 
 const urlLengthMax = 65_536
 
@@ -173,7 +174,7 @@ const storeText = async (
   param: string,
   text: string,
   put: Put,
-  signal: AbortSignal,
+  { imageFetch }: ImageCall,
 ) => {
   const { safeFetch } = dependencies
   if (text.startsWith('data:')) {
@@ -186,8 +187,10 @@ const storeText = async (
   const linked = await storeLinked(dependencies, param, text, put)
   if (linked !== undefined) return linked
   try {
-    const { stream } = await safeFetch.open(text, { sizeBytesMax: imageBytesMax, signal })
-    return await put(stream)
+    return await imageFetch(async (signal) => {
+      const { stream } = await safeFetch.open(text, { sizeBytesMax: imageBytesMax, signal })
+      return put(stream)
+    })
   } catch (error) {
     if (!(error instanceof SafeFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param)
@@ -227,9 +230,9 @@ const storeOne = async (
   dependencies: ImageDependencies,
   source: ImageSource | ClipSource,
   id: string,
-  signal: AbortSignal,
+  call: ImageCall,
 ): Promise<StoredImage> => {
-  if ('check' in source) return storeClip(dependencies, source, id, signal)
+  if ('check' in source) return storeClip(dependencies, source, id, call.signal)
   const { mediaStore } = dependencies
   const { param } = source
   const storageKey = `references/${id}`
@@ -239,7 +242,7 @@ const storeOne = async (
   const store = () => {
     if ('file' in source) return storeFile(dependencies, param, source.file, storageKey, scan)
     if ('spooled' in source) return storeSpooled(param, source.spooled, put)
-    return storeText(dependencies, param, source.text, put, signal)
+    return storeText(dependencies, param, source.text, put, call)
   }
   const stored = await store()
   try {
@@ -260,7 +263,7 @@ const removeImages = ({ mediaStore }: Pick<ImageDependencies, 'mediaStore'>, ima
 export const withImages = async <Result>(
   dependencies: ImageDependencies,
   sources: (ImageSource | ClipSource)[],
-  signal: AbortSignal,
+  call: ImageCall,
   work: (images: StoredImage[]) => Promise<Result>,
 ): Promise<Result> => {
   const images: StoredImage[] = []
@@ -268,7 +271,7 @@ export const withImages = async <Result>(
     // The order of the ids is the order of the images, which tells a first frame from a last one.
     const ids = sources.map(() => uuidV7()).toSorted()
     for (const [index, source] of sources.entries()) {
-      images.push(await storeOne(dependencies, source, ids[index] ?? uuidV7(), signal))
+      images.push(await storeOne(dependencies, source, ids[index] ?? uuidV7(), call))
     }
     return await work(images)
   } catch (error) {
@@ -281,10 +284,10 @@ export const withImages = async <Result>(
 export const tryImages = <Result>(
   dependencies: ImageDependencies,
   sources: (ImageSource | ClipSource)[],
-  signal: AbortSignal,
+  call: ImageCall,
   work: (images: StoredImage[]) => Promise<Result>,
 ): Promise<Result> =>
-  withImages(dependencies, sources, signal, async (images) => {
+  withImages(dependencies, sources, call, async (images) => {
     const result = await work(images)
     await removeImages(dependencies, images)
     return result
