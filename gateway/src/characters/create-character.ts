@@ -9,19 +9,15 @@ import type { CharacterMaker } from './make-character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
 /** The quote for a character: characters are free. */
-const freeQuote = (
-  parameters: Static<typeof CharacterBody>,
-  currency: string,
-  refusal: ApiError | undefined,
-): Quote => ({
+const freeQuote = (parameters: Static<typeof CharacterBody>, currency: string): Quote => ({
   object: 'quote',
   model: null,
   parameters,
   lines: [],
   total_micros: 0,
   currency,
-  fits: refusal === undefined,
-  refusal: refusal === undefined ? null : { code: refusal.code, message: refusal.message },
+  fits: true,
+  refusal: null,
 })
 
 const params = { url: 'url', fromTask: 'from_task', timestamps: 'timestamps' }
@@ -49,7 +45,8 @@ export const createCharacter =
     const { accountId } = call.caller
     const request = { accountId, url, fromTask, timestamps, params }
     if (call.wantsQuote) {
-      return { body: freeQuote(body, call.caller.currency, await maker.check(request, call)) }
+      await maker.check(request, call)
+      return { body: freeQuote(body, call.caller.currency) }
     }
     const character = await maker.forLibrary(request, call)
     return { body: presentCharacter(links, character) }

@@ -70,13 +70,9 @@ interface Source {
 
 export interface CharacterMaker {
   /**
-   * Refuses a request that would fail, by cutting the clip and discarding it, unless the character exists already. If
-   * the caller could not pay, it does no work and returns the 402 error of the real request.
+   * Refuses a request that would fail, by cutting the clip and discarding it, unless the character exists already.
    */
-  check: (
-    request: CharacterRequest,
-    call: MediaCall & Pick<Call, 'findPaymentProblem'>,
-  ) => Promise<ApiError | undefined>
+  check: (request: CharacterRequest, call: MediaCall) => Promise<void>
   /** Finds or makes the library character of this request. */
   forLibrary: (request: CharacterRequest, call: MediaCall) => Promise<StoredCharacter>
   /** Makes a character outside of the library. The caller must insert or discard it. */
@@ -317,13 +313,10 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const span = spanOf(request)
       const source = await sourceOf(request)
       const existing = await findCharacterFrom(postgres, request.accountId, keyOf(source, span))
-      const insolvency = existing === undefined ? await call.findPaymentProblem() : undefined
-      if (existing === undefined && insolvency === undefined) {
-        const tryToCut = (signal: AbortSignal) =>
-          cut(source, span, request.params.timestamps, { ...call, signal })
-        await withWaitLimit(call, tryToCut, (stop) => stop.abort())
-      }
-      return insolvency
+      if (existing !== undefined) return
+      const tryToCut = (signal: AbortSignal) =>
+        cut(source, span, request.params.timestamps, { ...call, signal })
+      await withWaitLimit(call, tryToCut, (stop) => stop.abort())
     },
     discard,
     forLibrary: async (request, call) => {

@@ -36,7 +36,6 @@ export const createWithCharacter = (maker: CharacterMaker): WithCharacter => {
     }
   }
   withCharacter.check = async (call, requested) => {
-    // The result is not needed: the quote of the order also reports that the caller cannot pay.
     if (requested !== undefined)
       await maker.check({ ...requested, accountId: call.caller.accountId, params }, call)
   }

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 
-import type { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 import type { Quote } from '@kinora/contract/operations/account'
 import type { Static, TObject, TSchema } from 'typebox'
@@ -70,8 +69,11 @@ export interface Call<O extends Operation = Operation> {
   requestId: string
   /** True for a dry run: the response is a quote, and nothing is created. */
   wantsQuote: boolean
-  /** The 402 that refuses expensive work for this call. A quote reports it instead of doing the work. */
-  findPaymentProblem: () => Promise<ApiError | undefined>
+  /**
+   * Throws the 402 of a caller who cannot pay for anything. Must be called before expensive work, such as a download.
+   * Media work calls it itself.
+   */
+  assertCanPay: () => Promise<void>
   /** The task that this request created when it was sent before; the response describes that task. */
   replayOf: string | undefined
   /**

@@ -40,7 +40,7 @@ export interface WithCharacter {
   ): Promise<Result>
   /** Throws if the request cannot be fulfilled. Stores nothing. */
   check: (
-    call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch' | 'findPaymentProblem'>,
+    call: Pick<Call, 'caller' | 'signal' | 'mediaWork' | 'mediaFetch'>,
     request: CharacterRequest | undefined,
   ) => Promise<void>
 }

@@ -382,7 +382,7 @@ describe('an image from a URL', () => {
   test('is downloaded while the DNS server of names that another account sent does not respond', async () => {
     await using dns = await serveDns(() => undefined)
     await start({ FETCH_DNS_SERVERS: dns.server })
-    const poor = await customer(0)
+    const poor = await customer(0.000001)
     const dryRun = (who: Customer, url: string, init: RequestInit = {}) =>
       askAlone(`${gateway.url}/v1/videos?dry_run=true`, who.key, {
         method: 'POST',

@@ -269,24 +269,104 @@ describe('a quote is the amount that is charged later, and leaves nothing behind
 })
 
 describe('an order that would be refused', () => {
-  test.each(
-    [...tasks, ...requests].filter(([, operation]) => !['remixVideo', 'editVideo'].includes(operation)),
-  )('%s beyond the balance does not fit', async (_, _operation, make) => {
-    const who = await customer(0)
+  const orders = [...tasks, ...requests].filter(
+    ([, operation]) => !['remixVideo', 'editVideo'].includes(operation),
+  )
+  /** Orders with a body over 64 KiB. The others are small and need neither a program nor a download. */
+  const large = ['createTranscriptionTask']
+
+  test.each(orders)('%s beyond the balance does not fit', async (_, _operation, make) => {
+    const who = await customer(0.000001)
     const order = await make(who)
     const before = await everything()
     const { status, body } = await quote(who, order)
     expect(status).toBe(200)
     expect(body).toMatchObject({
       fits: false,
-      refusal: {
-        code: 'insufficient_balance',
-        message: expect.stringMatching(/^The balance is too low: 0.00 USD/),
-      },
+      refusal: { code: 'insufficient_balance', message: expect.stringMatching(/^The balance is too low: /) },
     })
     expect(body['total_micros']).toBeGreaterThan(0)
     expect(await everything()).toEqual(before)
     expect((await send(who, order)).status).toBe(402)
+  })
+
+  test.each(orders.filter(([, operation]) => !large.includes(operation)))(
+    '%s of an account without money gets a quote, because it is cheap',
+    async (_, _operation, make) => {
+      const who = await customer(0)
+      const { status, body } = await quote(who, await make(who))
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ fits: false, refusal: { code: 'insufficient_balance' } })
+      expect(body['total_micros']).toBeGreaterThan(0)
+    },
+  )
+
+  const mp3 = Buffer.from('ID3 and no music')
+  const spoken = {
+    type: 'input_audio',
+    input_audio: { data: mp3.toString('base64'), format: 'mp3' },
+  }
+  const film = 'https://example.com/video.mp4'
+  const image = 'https://example.com/image.png'
+  const expensive: [string, Make][] = [
+    ...orders
+      .filter(([, operation]) => large.includes(operation))
+      .map(([name, , make]): [string, Make] => [`${name}, which is a large body`, make]),
+    ['a large recording', sent('/v1/audio/translations', () => audioForm(wave(3), { model: 'asr-1' }))],
+    [
+      'a large JSON body',
+      sent('/v1/videos', () => ({ ...videoForm, input_reference: pixelUri.padEnd(70_000, 'A') })),
+    ],
+    [
+      'a small recording that a program measures',
+      sent('/v1/audio/transcriptions', () => audioForm(mp3, { model: 'asr-1' })),
+    ],
+    [
+      'a recording in a chat',
+      sent('/v1/chat/completions', () => ({ ...talk, messages: [{ role: 'user', content: [spoken] }] })),
+    ],
+    ['a character', sent('/vidB/v1/characters', () => ({ url: film, timestamps: '0,2' }))],
+    ['a video with a character', sent('/v1/videos', () => ({ ...videoForm, character_url: film }))],
+    ['an image by URL', sent('/v1/videos', () => ({ ...videoForm, input_reference: image }))],
+    [
+      'a video task with an image by URL',
+      sent('/v1/video/create', () => ({ model: 'vidA3.1', prompt: 'A whale', images: [image] })),
+    ],
+    [
+      'a chat with an image by URL',
+      sent('/v1/chat/completions', () => ({
+        model: 'vidB-2',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'A whale' },
+              { type: 'image_url', image_url: { url: image } },
+            ],
+          },
+        ],
+      })),
+    ],
+  ]
+  test.each(expensive)('%s of an account without money gets the 402 of the order', async (_, make) => {
+    const who = await customer(0)
+    const order = await make(who)
+    const before = await everything()
+    const answer = await quote(who, order)
+    expectProblem(answer, 'insufficient_balance')
+    expect(JSON.stringify(answer.body)).toContain('Top up the account')
+    const real = await send(who, order)
+    expect(await real.json()).toEqual(answer.body)
+    expect(await everything()).toEqual(before)
+  })
+
+  test('dry_run in a body does not avoid the 402 with the idempotency key of an earlier response', async () => {
+    const who = await customer(0.4)
+    const headers = { 'idempotency-key': 'once' }
+    expect((await send(who, { path: '/v1/videos', body: videoForm }, '', headers)).status).toBe(200)
+    const body = { ...videoForm, input_reference: image, dry_run: true }
+    const response = await send(who, { path: '/v1/videos', body }, '', headers)
+    expect(response.status).toBe(402)
   })
 
   test('a quote for an expired subscription names the same error', async () => {
@@ -483,7 +563,7 @@ describe('a character', () => {
     await expectBothRefused(who, characters({ from_task: id }), 'invalid_parameter', 'from_task')
   })
 
-  test('a quote names a 402 that the create would get, and none if the character exists already', async () => {
+  test('a caller without money gets the 402 of the create, and a quote if the character exists already', async () => {
     const who = await customer()
     const order = characters({ from_task: await source(who), timestamps: '1,3' })
     const empty = () =>
@@ -496,9 +576,7 @@ describe('a character', () => {
       [who.accountId],
     )
     await empty()
-    const { body } = await quote(who, order)
-    expect(body).toMatchObject({ total_micros: 0, fits: false, refusal: { code: 'insufficient_balance' } })
-    expect((await send(who, order)).status).toBe(402)
+    await expectBothRefused(who, order, 'insufficient_balance')
     await gateway.database.postgres.query(
       `update balances set available_micros = $2 where account_id = $1 and wallet = 'payg'`,
       [who.accountId, rows[0]?.micros],

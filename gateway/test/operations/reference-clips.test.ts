@@ -181,10 +181,11 @@ test('nothing is downloaded for a caller who cannot pay', async () => {
   const poor = await createKey(postgres, await createAccount(postgres, { balance: 0 }))
   const before = downloads
   for (const search of ['', '?dry_run=true']) {
-    const answer = await askJson(`${gateway.url}/v1/videos${search}`, poor.text, {
-      ...{ ...order, reference_video: `${filesUrl}/video.mp4` },
-    })
-    expectProblem(answer, 'insufficient_balance')
+    for (const param of ['reference_video', 'input_reference']) {
+      const body = { ...order, [param]: `${filesUrl}/video.mp4` }
+      const answer = await askJson(`${gateway.url}/v1/videos${search}`, poor.text, body)
+      expectProblem(answer, 'insufficient_balance')
+    }
   }
   expect(downloads).toBe(before)
 })

@@ -65,33 +65,45 @@ const detailsOf = (
 type FindOverload = (caller: Caller) => ApiError | undefined
 
 /**
- * Refuses a caller for whom nothing can be created now, or who cannot pay, before the first expensive step. The answer
- * is found once for each request.
+ * The checks before the first expensive step of a request. Each runs at most once. An order is refused if nothing can be
+ * created now, or if its caller cannot pay, unless it may be a replay. A quote is refused only if its caller cannot pay:
+ * overload is a part of its response, and it is never replayed.
  */
-const earlyCheck = (
+const earlyChecks = (
   server: ApiServer,
   operation: Operation,
   findOverload: FindOverload,
   request: FastifyRequest,
   identity: RequestIdentity | undefined,
 ) => {
-  const check = async (): Promise<void> => {
-    const { caller } = request
-    if (caller === undefined) return
-    const endChecks = await server.beginChecks(request)
-    try {
+  const once = (check: (caller: Caller) => Promise<void>) => {
+    const run = async () => {
+      const { caller } = request
+      if (caller === undefined) return
+      const endChecks = await server.beginChecks(request)
+      try {
+        await check(caller)
+      } finally {
+        endChecks()
+      }
+    }
+    let checked: Promise<void> | undefined
+    return () => (checked ??= run())
+  }
+  const assertCanPay = async (caller: Caller) => {
+    const problem = await server.findPaymentProblem(caller, operation)
+    if (problem !== undefined) throw problem
+  }
+  return {
+    checkQuote: once(assertCanPay),
+    checkOrder: once(async (caller) => {
       if (identity !== undefined && (await server.idempotency.mayReplay(caller, operation.id, identity)))
         return
       const overload = findOverload(caller)
       if (overload !== undefined) throw overload
-      const insolvency = await server.findPaymentProblem(caller, operation)
-      if (insolvency !== undefined) throw insolvency
-    } finally {
-      endChecks()
-    }
+      await assertCanPay(caller)
+    }),
   }
-  let checked: Promise<void> | undefined
-  return () => (checked ??= check())
 }
 
 export const bindOperation = <O extends Operation>(
@@ -110,9 +122,9 @@ export const bindOperation = <O extends Operation>(
     assertSupported(queryFields)
     let wantsQuote = asksForQuote(operation, queryFields)
     const sentIdentity = wantsQuote ? undefined : identityOf(operation, request)
-    const checkEarly = earlyCheck(server, operation, findOverload, request, sentIdentity)
+    const { checkOrder, checkQuote } = earlyChecks(server, operation, findOverload, request, sentIdentity)
     const beforeExpensive = async () => {
-      if (operation.creates === true && !wantsQuote) await checkEarly()
+      if (operation.creates === true) await (wantsQuote ? checkQuote() : checkOrder())
     }
     const { ticket } = request
     const reading: BodyReading = {
@@ -123,7 +135,10 @@ export const bindOperation = <O extends Operation>(
         ticket.take('uploads', 1)
         await beforeExpensive()
       },
-      beforeForm: beforeExpensive,
+      // The quote of a small form is cheap unless it needs a program or a download.
+      beforeForm: async () => {
+        if (!wantsQuote) await beforeExpensive()
+      },
     }
     const { fields, discard } = await readBody(operation, request, reading, formParts, server)
     try {
@@ -171,7 +186,7 @@ export const bindOperation = <O extends Operation>(
       ignore: (name) => ignored.add(name),
       requestId: request.id,
       wantsQuote,
-      findPaymentProblem: () => server.findPaymentProblem(call.caller, operation),
+      assertCanPay: beforeExpensive,
       replayOf: undefined,
       responseToStore: () => undefined,
       // A caller who sent an idempotency key may come back for the response, so a disconnect does not stop the work.

@@ -19,10 +19,10 @@ export interface ClipSource {
   from: { file: ReceivedFile } | { url: string }
   /** Refuses an unusable file; returns its content type. */
   check: (path: string) => Promise<string>
-  call: Pick<Call, 'mediaFetch' | 'findPaymentProblem'>
+  call: Pick<Call, 'mediaFetch' | 'assertCanPay'>
 }
 
-type ClipCall = Pick<Call, 'fields' | 'mediaWork' | 'mediaFetch' | 'findPaymentProblem'>
+type ClipCall = Pick<Call, 'fields' | 'mediaWork' | 'mediaFetch' | 'assertCanPay'>
 
 const invalid = (param: string, message: string, cause?: unknown) =>
   new ApiError('invalid_parameter', { param, message: `'${param}' ${message}`, cause })
@@ -76,8 +76,7 @@ const storeUrl = async (
     throw invalid(param, `is a link to a file of this service that cannot be opened: ${error.message}`, error)
   })
   // A large file is neither copied nor downloaded for a caller who cannot pay.
-  const problem = await call.findPaymentProblem()
-  if (problem !== undefined) throw problem
+  await call.assertCanPay()
   await diskSpace.assertFree(clipBytesMax)
   if (linked !== undefined) {
     if (linked.sizeBytes > clipBytesMax) throw tooLarge(param)

@@ -78,7 +78,7 @@ export type ImageSource = { param: string } & (
 )
 
 type LongText = Call['longText']
-type ImageCall = Pick<Call, 'signal' | 'imageFetch'>
+type ImageCall = Pick<Call, 'signal' | 'imageFetch' | 'assertCanPay'>
 
 const urlLengthMax = 65_536
 
@@ -174,7 +174,7 @@ const storeText = async (
   param: string,
   text: string,
   put: Put,
-  { imageFetch }: ImageCall,
+  { imageFetch, assertCanPay }: ImageCall,
 ) => {
   const { safeFetch } = dependencies
   if (text.startsWith('data:')) {
@@ -184,6 +184,8 @@ const storeText = async (
   }
   if (!/^https?:\/\//i.test(text))
     throw invalidImage(param, `'${param}' must be an http or https URL, a data URI or a file.`)
+  // Nothing is copied or downloaded for a caller who cannot pay.
+  await assertCanPay()
   const linked = await storeLinked(dependencies, param, text, put)
   if (linked !== undefined) return linked
   try {
