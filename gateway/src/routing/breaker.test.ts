@@ -97,6 +97,26 @@ test('calls that were made before the breaker opened change nothing', () => {
   expect(after(['ok'], 1_000, { from: opened })).toEqual(opened)
 })
 
+test('the open time after a failed probe counts from its start, so that a probe that times out does not prolong it', () => {
+  const opened = after(times(5, 'unknown'), 0)
+  const probe = { outcome: 'unknown', isProbe: true, startedMs: 5_000 } as const
+  expect(stateOf(afterCall(opened, probe, 9_000, middle), 9_000)).toMatchObject({
+    kind: 'open',
+    forMs: 6_000,
+  })
+  expect(stateOf(afterCall(opened, probe, 65_000, middle), 65_000).kind).toBe('half-open')
+})
+
+test('failures of calls that began before the recovery change nothing', () => {
+  const back = after(['ok'], 5_000, { from: after(times(5, 'unknown'), 0), isProbe: true })
+  for (const outcome of ['unknown', 'not_delivered', 'busy', 'unauthorized'] as const) {
+    const early = { outcome, isProbe: false, startedMs: 4_999 }
+    expect(afterCall(back, early, 30_000, middle)).toBe(back)
+    const later = afterCall(back, { ...early, startedMs: 5_000 }, 30_000, middle)
+    expect(later).not.toBe(back)
+  }
+})
+
 test('over any history the breaker opens only after failures and for a bounded time', () => {
   const call = fc.record({
     outcome: fc.constantFrom<CallOutcome>('ok', 'rejected', 'moderated', 'not_delivered', 'unknown', 'busy'),

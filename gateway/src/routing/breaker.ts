@@ -25,6 +25,8 @@ export interface CallEnd {
   retryAfterMs?: number | undefined
   /** Whether the call was the probe of an unhealthy provider. */
   isProbe: boolean
+  /** When the call began. The open time after a probe counts from there, or a probe that times out would prolong it. */
+  startedMs?: number | undefined
 }
 
 const consecutiveFailuresMax = 5
@@ -94,10 +96,15 @@ const opened = (
   cause: { reason: string; isUnauthorized: boolean },
   nowMs: number,
   random: () => number,
+  sinceMs = nowMs,
 ): Breaker => {
   const earlier = breaker.open !== undefined || isRecovering(breaker, nowMs) ? breaker.openings : 0
   const openMs = Math.min(openMsMost, openMsLeast * 2 ** earlier) * (0.8 + 0.4 * random())
-  return { ...breaker, open: { untilMs: nowMs + openMs, ...cause }, openings: earlier + 1 }
+  return {
+    ...breaker,
+    open: { untilMs: Math.max(nowMs, sinceMs + openMs), ...cause },
+    openings: earlier + 1,
+  }
 }
 
 /** Resets the counts on closing. */
@@ -110,7 +117,7 @@ export const closed = (breaker: Breaker, recoveredAtMs: number | undefined): Bre
 
 const afterFailure = (
   breaker: Breaker,
-  { outcome, retryAfterMs, isProbe }: CallEnd & { outcome: 'not_delivered' | 'unknown' | 'busy' },
+  { outcome, retryAfterMs, isProbe, startedMs }: CallEnd & { outcome: 'not_delivered' | 'unknown' | 'busy' },
   nowMs: number,
   random: () => number,
 ): Breaker => {
@@ -122,7 +129,8 @@ const afterFailure = (
     if (!isProbe) return waiting
     const consecutiveFailures = breaker.consecutiveFailures + 1
     const reason = `${consecutiveFailures} failures in a row (${text})`
-    return opened({ ...waiting, consecutiveFailures }, { reason, isUnauthorized: false }, nowMs, random)
+    const failed = { ...waiting, consecutiveFailures }
+    return opened(failed, { reason, isUnauthorized: false }, nowMs, random, startedMs)
   }
   const busySinceMs = outcome === 'busy' ? (breaker.busySinceMs ?? nowMs) : breaker.busySinceMs
   if (outcome === 'busy' && nowMs - (busySinceMs ?? nowMs) < busyMsMost) return { ...waiting, busySinceMs }
@@ -152,7 +160,10 @@ export const afterCall = (
   nowMs: number,
   random: () => number = Math.random,
 ): Breaker => {
-  const { outcome } = end
+  const { outcome, startedMs = nowMs } = end
+  // A failed call that began before the recovery, such as one that timed out, says nothing about the provider now.
+  const isOutdated = breaker.open === undefined && startedMs < (breaker.recoveredAtMs ?? -Infinity)
+  if (isOutdated && (outcome === 'unauthorized' || isFailure(outcome))) return breaker
   if (outcome === 'unauthorized') return afterRefusedCredential(breaker, end.isProbe, nowMs, random)
   if (isFailure(outcome)) return afterFailure(breaker, { ...end, outcome }, nowMs, random)
   if (breaker.open !== undefined) return nowMs < breaker.open.untilMs ? breaker : closed(breaker, nowMs)

@@ -50,7 +50,7 @@ const whyUnable = (
 
 /** A temporary reason against a capable route; `forMs` is the time until it ends, if known. */
 interface Obstacle {
-  kind: 'tried' | 'unhealthy' | 'full'
+  kind: 'tried' | 'unhealthy' | 'unavailable' | 'full'
   reason: string
   forMs: number
 }
@@ -68,6 +68,11 @@ const obstacleOf = (
   }
   if (requirements.tried?.includes(name) === true) {
     return { kind: 'tried', reason: 'refused it already', forMs: 0 }
+  }
+  const unavailable = requirements.unavailable?.find(({ provider }) => provider === name)
+  if (unavailable !== undefined) {
+    const { reason, forMs } = unavailable
+    return { kind: 'unavailable', reason, forMs: Math.max(1, forMs) }
   }
   // Load is known only for queued work, and does not matter if there is only one route.
   if (requirements.capability !== 'video' || isOnly) return undefined
@@ -93,6 +98,7 @@ const drawByWeight = (routes: Route[], random: () => number): Route | undefined 
 const obstacleText: Record<Obstacle['kind'], string> = {
   tried: 'refused it',
   unhealthy: 'is unhealthy',
+  unavailable: 'may not be called now',
   full: 'has no free slot',
 }
 

@@ -296,7 +296,8 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
       const health = healthFor(provider, model)
       const before = health.breaker
       if (outcome === 'ok') health.rate = withCall(health.rate, now())
-      const after = afterCall(before, { outcome, retryAfterMs, isProbe: health.isProbing }, now())
+      const end = { outcome, retryAfterMs, isProbe: health.isProbing, startedMs }
+      const after = afterCall(before, end, now())
       if (health.isProbing) {
         health.isProbing = false
         health.probedUntilMs = 0

@@ -110,3 +110,26 @@ export const deleteHealthOf = async (database: Database, provider: string): Prom
   await database.query("select pg_notify('route_health', '')")
   return rows.flatMap(({ model, isUnhealthy }) => (isUnhealthy ? model : [])).toSorted()
 }
+
+/**
+ * Records that an operator's test of a provider succeeded, and returns the models it was unhealthy for. A verified key
+ * disproves a refused credential, which closes the breaker. Any other breaker allows a probe now, because a test is no job.
+ */
+export const recordPassedTest = async (
+  database: Database,
+  provider: string,
+  isKeyVerified: boolean,
+): Promise<string[]> => {
+  const { rows } = await database.query<{ model: string }>(
+    `with closed as (
+       delete from route_health where provider = $1 and recovered_at is null and is_unauthorized and $2 returning model
+     ), half_open as (
+       update route_health set open_until = clock_timestamp(), probed_until = 'epoch', is_unauthorized = false
+        where provider = $1 and recovered_at is null and not (is_unauthorized and $2) returning model
+     )
+     select model from closed union all select model from half_open order by model`,
+    [provider, isKeyVerified],
+  )
+  if (rows.length > 0) await database.query("select pg_notify('route_health', '')")
+  return rows.map(({ model }) => model)
+}

@@ -17,6 +17,13 @@ export interface Route {
   costs: PriceRule[] | undefined
 }
 
+/** A provider that may not be called now, and for how long. */
+export interface Unavailable {
+  provider: string
+  reason: string
+  forMs: number
+}
+
 /** What a route must support for a piece of work. */
 export interface Requirements {
   capability: Capability
@@ -35,6 +42,8 @@ export interface Requirements {
   onlyAt?: string | undefined
   /** Providers that refused this work already; they are chosen again only if no other is available. */
   tried?: string[]
+  /** Providers that may not be called now. They were not asked, so they did not refuse the work. */
+  unavailable?: Unavailable[]
   /** Whether the work continues when its client disconnects; then a failure still counts against the provider. */
   outlivesClient?: boolean
 }

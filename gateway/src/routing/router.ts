@@ -206,12 +206,15 @@ export const createRouter = async ({
   }
 
   const call: Router['call'] = async (model, requirements, signal, work) => {
-    const called = new Set<string>()
-    const refusals: Extract<Permit, { kind: 'no' }>[] = []
+    const called: string[] = []
+    const refusals: (Extract<Permit, { kind: 'no' }> & { provider: string })[] = []
     let failed: { route: Route; failure: ProviderFailure } | undefined
     for (;;) {
       const tried = [...(requirements.tried ?? []), ...called]
-      const chosen = choose(model, { ...requirements, tried })
+      const unavailable = refusals.map(({ provider, reason, retryAfterMs: forMs }) => ({
+        ...{ provider, reason, forMs },
+      }))
+      const chosen = choose(model, { ...requirements, tried, unavailable })
       if (chosen === undefined) {
         const message = `no configured provider can do this with ${model}`
         throw new ProviderFailure('busy', message, {
@@ -221,19 +224,20 @@ export const createRouter = async ({
       }
       const { route, isOnly } = chosen
       const { name } = route.provider
-      if (called.has(name)) {
+      if (refusals.some(({ provider }) => provider === name)) break
+      if (called.includes(name)) {
         if (failed !== undefined && isOnly && failed.failure.kind !== 'unauthorized') {
           const second = await retryOnce(model, requirements, route, signal, failed.failure, work)
           if (second !== undefined) return second
         }
         break
       }
-      called.add(name)
       const permit = await health.mayCall(name, model, 'first', { respectsRetryAfter: !isOnly })
       if (permit.kind === 'no') {
-        refusals.push(permit)
+        refusals.push({ ...permit, provider: name })
         continue
       }
+      called.push(name)
       try {
         return await attempt(model, requirements, route, signal, work)
       } catch (error) {

@@ -225,7 +225,56 @@ test('an unreadable key is reported without a call', async () => {
   expect(gateway.vendor.counts()).toEqual(before)
 })
 
-test('is written to the audit log, and changes neither health nor configuration', async () => {
+describe('health', () => {
+  /** Opens the breaker of a model for an hour, as if a call had failed. */
+  const accuse = async (isUnauthorized: boolean) => {
+    const { postgres } = gateway.database
+    const reason = isUnauthorized ? 'credential refused' : '5 failures in a row (not delivered)'
+    await postgres.query(
+      `insert into route_health (provider, model, open_until, openings, reason, is_unauthorized)
+       values ('vendor', 'vidB-2', now() + interval '1 hour', 1, $1, $2)`,
+      [reason, isUnauthorized],
+    )
+    await postgres.notify('route_health', '')
+    await expect.poll(async () => (await view()).health).toMatchObject({ state: 'unhealthy' })
+  }
+  const view = async () => {
+    const { models, problem } = await operator.call('getProvider', { id: 'vendor' })
+    return { problem, health: models.find(({ model }: { model: string }) => model === 'vidB-2').health }
+  }
+  const forget = () => operator.call('resetProviderHealth', { id: 'vendor' })
+
+  test('a verified key clears the accusation, and the provider is healthy', async () => {
+    await accuse(true)
+    expect((await view()).problem).toContain('refuses its API key')
+    expect(await operator.call('testProvider', { id: 'vendor' })).toMatchObject({ key_verified: true })
+    const healthy = { state: 'healthy', reason: null, until: null }
+    await expect.poll(view).toEqual({ problem: null, health: healthy })
+    const { data } = await operator.call('listAuditEntries', {
+      query: { target: 'vendor', action: 'testProvider' },
+    })
+    expect(data[0]).toMatchObject({ before: { unhealthy_models: ['vidB-2'] }, after: { ok: true } })
+  })
+
+  test('after another failure the next job may try the provider at once', async () => {
+    await accuse(false)
+    await operator.call('testProvider', { id: 'vendor' })
+    const health = { state: 'unhealthy', reason: expect.stringMatching(/^to be tried again after/) }
+    await expect.poll(view).toMatchObject({ problem: null, health })
+    await forget()
+  })
+
+  test('a failed test changes nothing', async () => {
+    await accuse(true)
+    gateway.vendor.faults.down = true
+    expect(await operator.call('testProvider', { id: 'vendor' })).toMatchObject({ ok: false })
+    gateway.vendor.faults.down = false
+    expect((await view()).problem).toContain('refuses its API key')
+    await forget()
+  })
+})
+
+test('is written to the audit log, and of a healthy provider changes neither health nor configuration', async () => {
   const before = await operator.call('getProvider', { id: 'vendor' })
   await operator.call('testProvider', { id: 'vendor' })
   const { name } = await testAgainst(answering(401, '{"error": {"code": "invalid_api_key"}}'))

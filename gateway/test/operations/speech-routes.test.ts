@@ -229,6 +229,25 @@ describe('an unreachable provider', () => {
   })
 })
 
+test.each([401, 500])(
+  'a provider that answered %i gets its work back once it is repaired',
+  async (status) => {
+    first.status = status
+    await expect.poll(() => saidBy(), often).toBe('second')
+    await expect.poll(async () => (await say()) && (await healthOf('first')), often).toBeDefined()
+    first.status = 200
+    const calls: string[] = []
+    await expect
+      .poll(async () => {
+        await letTimePass()
+        calls.push(await saidBy())
+        return calls.at(-1)
+      }, often)
+      .toBe('first')
+    await becomes('first', { isHealthy: true })
+  },
+)
+
 test('a busy provider is replaced by the next, and not called before its Retry-After', async () => {
   Object.assign(first, { status: 429, headers: { 'retry-after-ms': '300' } })
   while (first.calls < 3) expect(await saidBy()).toBe('second')

@@ -214,7 +214,7 @@ export const providerOperations = {
     path: '/admin/v1/providers/{name}/test',
     summary: 'Test the address and the key of a provider',
     description:
-      'Makes the cheapest call of the protocol of a provider that shows whether its address and its key are right, such as a list of models. It creates no job and costs nothing. A failure of the provider is a result with `ok: false` and an explanation. The provider may be disabled, and its health does not change.',
+      'Makes the cheapest call of the protocol of a provider that shows whether its address and its key are right, such as a list of models. It creates no job and costs nothing. A failure of the provider is a result with `ok: false` and an explanation. The provider may be disabled. After a success, a provider that was skipped because it refused its key is used again, and one that was skipped for another reason is tried with the next job.',
     access: 'operator',
     roles: ['admin'],
     parameters: { path: providerName },

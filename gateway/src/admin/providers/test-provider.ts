@@ -4,6 +4,7 @@ import type { Postgres } from '../../platform/postgres.ts'
 import { findProviderRecord } from '../../provider-config/provider-config-store.ts'
 import type { AccessTest } from '../../providers/port/access.ts'
 import type { Providers } from '../../providers/port/provider.ts'
+import { recordPassedTest } from '../../routing/route-health-store.ts'
 import type { AdminHandler } from '../admin-call.ts'
 import { configProblem, viewProvider, type ProviderDependencies } from './view-providers.ts'
 
@@ -27,9 +28,13 @@ export const testProvider =
     const problem = record === undefined ? null : configProblem(record, dependencies)
     const test = problem === null ? await providers.get(name).testAccess() : notCalled(problem)
     const result = { ok: test.isOk, key_verified: test.isKeyVerified, status: test.status ?? null }
-    await postgres.transaction((database) =>
-      call.audit(database, { action: 'testProvider', target: name, after: result }),
-    )
+    await postgres.transaction(async (database) => {
+      const recovering = test.isOk ? await recordPassedTest(database, name, test.isKeyVerified) : []
+      await call.audit(database, {
+        ...{ action: 'testProvider', target: name, after: result },
+        ...(recovering.length > 0 && { before: { unhealthy_models: recovering } }),
+      })
+    })
     return {
       body: {
         object: 'provider.test',

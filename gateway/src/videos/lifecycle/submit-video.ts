@@ -11,7 +11,7 @@ import { videoOf, type Provider, type Providers } from '../../providers/port/pro
 import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
-import type { Decision, Router } from '../../routing/route.ts'
+import type { Decision, Router, Unavailable } from '../../routing/route.ts'
 import { leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
@@ -88,13 +88,19 @@ const timeLimitOf = (open: OpenTask, { timeoutsMs }: Provider): TimeLimit => {
   return { startedMs, endsMs: startedMs + timeoutMs, signal: AbortSignal.timeout(timeoutMs), isCutShort }
 }
 
-/** Another provider for a task that its current one has refused; undefined if there is none. */
+/**
+ * Another provider for a task that its current one has refused, or may not be asked for now; undefined if there is none.
+ */
 const otherProvider = (
   { router }: SubmitDependencies,
   { open, task, provider }: Submission,
+  whyNot: 'refused' | Omit<Unavailable, 'provider'>,
 ): { provider: string; shards: number; decision: Decision } | undefined => {
-  const tried = [...open.tried, provider.name]
-  const chosen = router.choose(task.model, { ...requirementsOf(task.order, provider.name), tried })
+  const without =
+    whyNot === 'refused'
+      ? { tried: [...open.tried, provider.name] }
+      : { tried: open.tried, unavailable: [{ provider: provider.name, ...whyNot }] }
+  const chosen = router.choose(task.model, { ...requirementsOf(task.order, provider.name), ...without })
   if (chosen === undefined || chosen.route.provider.name === provider.name) return undefined
   const { name, shards } = chosen.route.provider
   return { provider: name, shards, decision: chosen.decision }
@@ -134,7 +140,7 @@ const handleFailure = async (
     case 'busy':
     case 'unauthorized': {
       if (isOutcomeUnknown) return requeue(dependencies, submission, { waitMs, isRefused: false })
-      const to = otherProvider(dependencies, submission)
+      const to = otherProvider(dependencies, submission, 'refused')
       return requeue(dependencies, submission, { waitMs: to === undefined ? waitMs : 0, isRefused: true, to })
     }
     case 'moderated':
@@ -142,7 +148,9 @@ const handleFailure = async (
       const code = failure.kind === 'moderated' ? 'content_policy_violation' : refusalCode(failure.code)
       // Any other code names a fault of the order. An upstream error is the provider's, and another may accept the task.
       const to =
-        code === 'upstream_error' && !isOutcomeUnknown ? otherProvider(dependencies, submission) : undefined
+        code === 'upstream_error' && !isOutcomeUnknown
+          ? otherProvider(dependencies, submission, 'refused')
+          : undefined
       if (to !== undefined && !open.tried.includes(to.provider)) {
         return requeue(dependencies, submission, { waitMs: 0, isRefused: true, to })
       }
@@ -332,7 +340,8 @@ const submitOnce = async (
   const isRetry = isOutcomeUnknown || open.tried.includes(provider.name)
   const permit = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
   if (permit.kind === 'yes') return submitToProvider(dependencies, submission, limit)
-  const to = isOutcomeUnknown ? undefined : otherProvider(dependencies, submission)
+  const { reason, retryAfterMs: forMs } = permit
+  const to = isOutcomeUnknown ? undefined : otherProvider(dependencies, submission, { reason, forMs })
   const waitMs = to === undefined ? permit.retryAfterMs : 0
   return requeue(dependencies, submission, { waitMs, isRefused: false, to })
 }

@@ -49,7 +49,7 @@ const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }
   const unsteady = router.unsteadyAt(name).filter(({ model }) => isServed(model))
   return {
     unhealthy: unsteady.flatMap(({ model, health }) =>
-      health.kind === 'unhealthy' ? { id: model, forMs: health.forMs } : [],
+      health.kind === 'unhealthy' ? { id: model, reason: health.reason, forMs: health.forMs } : [],
     ),
     ramping: unsteady.flatMap(({ model, startsAllowed }) =>
       startsAllowed === Infinity ? [] : { id: model, startsAllowed },
@@ -58,18 +58,23 @@ const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }
   }
 }
 
-/** Moves tasks that wait for an unhealthy provider to healthy ones, and returns the names of those. */
+/**
+ * Moves tasks that wait for an unhealthy provider to healthy ones, and returns the names of those. It follows the claim of
+ * the task that probes the provider; without a probe, the provider would stay unhealthy.
+ */
 const moveToHealthy = async (
   { router, providers }: DispatchDependencies,
   database: Database,
   from: string,
-  models: string[],
+  unhealthy: ReturnType<typeof surveyModels>['unhealthy'],
 ): Promise<string[]> => {
   const targets = new Set<string>()
-  for (const model of models) {
+  for (const { id: model, reason, forMs } of unhealthy) {
+    if (router.routesOf(model).length < 2) continue
+    const unavailable = [{ provider: from, reason, forMs }]
     const movable = await findMovable(database, from, model, startsPerTick)
     const moves = movable.flatMap(({ taskId, day, order, tried }): Move[] => {
-      const chosen = router.choose(model, { ...requirementsOf(order, undefined), tried: [...tried, from] })
+      const chosen = router.choose(model, { ...requirementsOf(order, undefined), tried, unavailable })
       const target = chosen?.route.provider
       if (chosen === undefined || target === undefined || target.name === from) return []
       if (router.healthOf(target.name, model).kind !== 'healthy' || providers.find(target.name) === undefined)
@@ -105,7 +110,7 @@ const capacitiesOf = async (
   return capacities
 }
 
-const dispatch = async (
+export const dispatch = async (
   dependencies: DispatchDependencies,
   name: string,
   tickId: string,
@@ -118,11 +123,10 @@ const dispatch = async (
   const claimed = await postgres.transaction(async (database) => {
     const before = await beginTick(database, dispatchVideosName, name, tickId)
     if (before !== undefined) return { before }
-    const movable = survey.unhealthy.flatMap(({ id }) => (router.routesOf(id).length > 1 ? id : []))
-    const targets = await moveToHealthy(dependencies, database, name, movable)
     const capacityOf = await capacitiesOf(database, name, survey)
     const queue = { provider: name, slots: provider.slots, slotsElsewhere, capacityOf }
     const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits(), tickId)
+    const targets = await moveToHealthy(dependencies, database, name, survey.unhealthy)
     return { starts, isThrottled, targets, nextMs: await nextStartInMs(database, name) }
   })
   if ('before' in claimed) return { nextMs: soonMs, starts: claimed.before.map((run) => startOf(run)) }

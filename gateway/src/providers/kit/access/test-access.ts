@@ -3,7 +3,7 @@ import { type Exchange, withExchanges } from '../../port/exchange.ts'
 import { ProviderFailure } from '../../port/failure.ts'
 import { explainFailure } from './explain-failure.ts'
 
-/** Makes the call of a protocol that verifies address and key. It is no work, so it changes no health. */
+/** Makes the call of a protocol that verifies address and key. It is no job, so it counts neither as a success nor as a failure. */
 export async function testAccess(
   provider: string,
   { host, check }: Access,
