@@ -346,7 +346,7 @@ export const settings = {
     default: '1500',
     isLimit: true,
     description:
-      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 for no limit. Requests to /admin/v1 are counted separately.',
+      'Requests per three minutes and address (IPv6: /64), with and without a key; 0 for no limit. Requests to /admin/v1 are counted separately, and so are health checks, of which each process allows four times as many. Health checks from the same machine and from TRUSTED_PROXIES are not limited.',
   }),
   LIMIT_CONNECTIONS_PER_ADDRESS: setting({
     read: integer(1),

@@ -1,9 +1,11 @@
 import { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
 import { CommitOutcomeUnknown, DatabaseStalled, StatementTimeout } from '../platform/postgres-errors.ts'
-import { apiErrorOf, errorBody } from './error-response.ts'
+import { apiErrorOf, errorBody, sendProblem } from './error-response.ts'
 
 const withCode = (code: string, message = 'broken') => Object.assign(new Error(message), { code })
 
@@ -88,4 +90,26 @@ test('every error becomes the one error object, without internal details', () =>
       param: 'images[0]',
     },
   })
+})
+
+test.each([
+  ['an aborted call', new DOMException('aborted', 'AbortError')],
+  ['a body that was closed early', withCode('ERR_STREAM_PREMATURE_CLOSE', 'Premature close')],
+])('%s is logged as a failure only if its client is still connected', (_case, error) => {
+  const lines: { level: number }[] = []
+  const log = pino({ level: 'trace' }, { write: (line) => lines.push(JSON.parse(line) as { level: number }) })
+  const levelsFor = (destroyed: boolean) => {
+    lines.length = 0
+    const reply = {
+      raw: { destroyed },
+      status: () => reply,
+      headers: () => reply,
+      type: () => reply,
+      send: () => reply,
+    }
+    sendProblem(log)(error, {} as FastifyRequest, reply as unknown as FastifyReply)
+    return lines.map(({ level }) => level)
+  }
+  expect(levelsFor(true)).toEqual([])
+  expect(levelsFor(false)).toEqual([50])
 })

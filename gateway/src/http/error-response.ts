@@ -63,9 +63,14 @@ export const apiErrorOf = (error: unknown): ApiError => {
   return new ApiError('internal_error', { cause: error })
 }
 
-/** Work that was aborted because its client disconnected has not failed; only the request log sees this response. */
-const isAbandoned = (thrown: unknown, { raw }: FastifyReply) =>
-  raw.destroyed && (thrown as { name?: unknown } | null)?.name === 'AbortError'
+/**
+ * Work that was aborted, or a body that was closed early, because its client disconnected has not failed; only the request
+ * log sees this response.
+ */
+const isAbandoned = (thrown: unknown, { raw }: FastifyReply) => {
+  const { name, code } = (thrown ?? {}) as { name?: unknown; code?: unknown }
+  return raw.destroyed && (name === 'AbortError' || code === 'ERR_STREAM_PREMATURE_CLOSE')
+}
 
 export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const error = isAbandoned(thrown, reply)

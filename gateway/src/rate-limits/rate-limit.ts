@@ -53,6 +53,11 @@ export interface RateLimit {
   (group: LimitGroup, caller: Limited, ofAddress: LimitStanding | undefined): Promise<Record<string, string>>
   /** Counts a request by its address; undefined if addresses are not limited. */
   address: (address: string, scope?: AddressScope) => Promise<LimitStanding | undefined>
+  /**
+   * Counts a health check by its address, in this process only: it must not depend on Redis, and one orchestrator checks
+   * many processes.
+   */
+  healthCheck: (address: string) => Promise<void>
   /** Counts a request whose client has disconnected while a provider worked on it. */
   countAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
   /** Refuses a key with too many aborted requests in the last minute. */
@@ -60,6 +65,8 @@ export interface RateLimit {
 }
 
 const minute = 60
+/** An address may send this many times as many health checks as other requests. */
+const healthCheckFactor = 4
 
 const requestsOf: Record<LimitGroup, string> = {
   create: 'create',
@@ -136,6 +143,11 @@ export const createRateLimit = (
     whose: 'key',
   })
 
+  const ofAddress = (name: string, limit: number, address: string, what: string): Bucket => ({
+    ...{ name, limit, seconds: 3 * minute, key: addressPrefixOf(address) },
+    ...{ what, period: '3 minutes', whose: 'address' },
+  })
+
   const refusalOf = (
     { limit, what, period, whose }: Pick<Bucket, 'limit' | 'what' | 'period' | 'whose'>,
     msBeforeNext: number,
@@ -153,8 +165,8 @@ export const createRateLimit = (
     })
   }
 
-  const count = async (bucket: Bucket): Promise<LimitStanding> => {
-    const { isAllowed, remaining, resetsInMs } = await take(bucket)
+  const count = async (bucket: Bucket, takeFrom = take): Promise<LimitStanding> => {
+    const { isAllowed, remaining, resetsInMs } = await takeFrom(bucket)
     if (!isAllowed) throw refusalOf(bucket, resetsInMs)
     return { limit: bucket.limit, remaining, resetsInMs }
   }
@@ -212,17 +224,14 @@ export const createRateLimit = (
       }
     },
     address: async (address: string, scope: AddressScope = 'customers') => {
-      const limit = settings.perAddress
-      if (limit === 0) return undefined
-      return count({
-        name: scope === 'operators' ? 'operator-address' : 'address',
-        limit,
-        seconds: 3 * minute,
-        key: addressPrefixOf(address),
-        what: 'request',
-        period: '3 minutes',
-        whose: 'address',
-      })
+      if (settings.perAddress === 0) return undefined
+      const name = scope === 'operators' ? 'operator-address' : 'address'
+      return count(ofAddress(name, settings.perAddress, address, 'request'))
+    },
+    healthCheck: async (address: string) => {
+      if (settings.perAddress === 0) return
+      const limit = settings.perAddress * healthCheckFactor
+      await count(ofAddress('health-check', limit, address, 'health check'), takeFromMemory)
     },
   })
 }

@@ -83,7 +83,12 @@ export const createApiServer = async (context: ApiContext) => {
       },
       log,
       { record, recordOverload, count: isGuarded ? count : record },
-      { address: rateLimit.address, waitingCreates, likelyAccount: authenticate.likelyAccount },
+      {
+        address: rateLimit.address,
+        healthCheck: rateLimit.healthCheck,
+        waitingCreates,
+        likelyAccount: authenticate.likelyAccount,
+      },
     )
     return { drain, parts }
   }

@@ -226,6 +226,19 @@ describe('invalid HTTP', () => {
   test('a request without a host is refused', async () => {
     expect(await askRaw(gateway.url, 'GET /livez HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
   })
+
+  test.each(['/livez', '/v1/models', '/v1/nothing', '/v1/videos/%zz'])(
+    '%s with two hosts is refused, equal or not',
+    async (path) => {
+      for (const second of ['x', 'y']) {
+        const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nhOST: ${second}\r\nConnection: close\r\n\r\n`
+        const text = await askRaw(gateway.url, head)
+        expect(text).toMatch(/^HTTP\/1\.1 400 /)
+        expect(text).toContain('"code":"invalid_request"')
+        expect(text).toContain('more than one Host header')
+      }
+    },
+  )
 })
 
 describe('health', () => {

@@ -153,15 +153,25 @@ describe('per address', () => {
     expect([await call(), await call(), await call()]).toEqual([404, 404, 429])
   })
 
-  test.each(['/livez', '/readyz', '/healthz'])('%s neither counts nor is refused', async (path) => {
-    await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)
-    const headers = { 'x-forwarded-for': randomAddress() }
-    for (const probed of [path, path, '/v1/nothing', path, '/v1/nothing']) {
-      const { status } = await fetch(`${bounded.url}${probed}`, { headers })
-      if (probed === path) expect(status).toBe(200)
-    }
-    expect((await fetch(`${bounded.url}/v1/nothing`, { headers })).status).toBe(429)
-  })
+  test.each(['/livez', '/readyz', '/healthz'])(
+    '%s is counted apart from other requests, with four times their limit',
+    async (path) => {
+      await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)
+      const headers = { 'x-forwarded-for': randomAddress() }
+      const statuses: number[] = []
+      for (const asked of [path, '/v1/nothing', '/v1/nothing', path, path, path, path])
+        statuses.push((await fetch(`${bounded.url}${asked}`, { headers })).status)
+      expect(statuses).toEqual([200, 404, 429, 200, 200, 200, 429])
+      // Another address, the proxy itself, and this machine.
+      for (const from of [{ 'x-forwarded-for': randomAddress() }, {}]) {
+        for (let count = 0; count < (Object.keys(from).length === 0 ? 9 : 4); count += 1)
+          expect((await fetch(`${bounded.url}${path}`, { headers: from })).status).toBe(200)
+      }
+      await using direct = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1' }, gateway)
+      for (let count = 0; count < 9; count += 1)
+        expect((await fetch(`${direct.url}${path}`)).status).toBe(200)
+    },
+  )
 
   test('operators are not refused when customers have used up the limit of their address', async () => {
     await using bounded = await startGateway({ LIMIT_ADDRESS_PER_3_MINUTES: '1', ...proxied }, gateway)

@@ -2,6 +2,7 @@
  * The HTTP server: hardened settings, request ids, CORS, one log line per request, and a graceful shutdown. It is
  * independent of what the operations do.
  */
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import underPressure from '@fastify/under-pressure'
@@ -13,6 +14,7 @@ import { addressPrefixOf } from '../../admission/address-prefix.ts'
 import { createPacedStarts } from '../../admission/paced-starts.ts'
 import { overloaded, type WaitingCreates } from '../../admission/waiting-creates.ts'
 import type { Authenticate } from '../../auth/authenticate.ts'
+import { isAddressAllowed } from '../../auth/caller.ts'
 import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
 import type { Log } from '../../platform/log.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
@@ -44,6 +46,7 @@ export interface ServerSettings extends ConnectionSettings {
 
 export interface RequestLimits {
   address: RateLimit['address']
+  healthCheck: RateLimit['healthCheck']
   waitingCreates: WaitingCreates
   likelyAccount: Authenticate['likelyAccount']
 }
@@ -121,6 +124,12 @@ const stopLingering = ({ raw }: FastifyRequest) => {
   raw.once('end', clear).once('close', clear)
 }
 
+/** Of several hosts, a proxy could check one and this server another. */
+const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length > 1
+
+const loopback = ['127.0.0.0/8', '::1']
+
 /** How many requests of one address may be rate-limited, authenticated and checked for solvency at once. */
 const checksPerAddress = 8
 /** How many of them begin in one tick of the event loop. A check that needs no database takes about 0.1 ms. */
@@ -139,6 +148,9 @@ export const createServer = (
   const audienceOf = ({ routeOptions: { config } }: FastifyRequest) => config.audience ?? settings.audience
   const scopeOf = (request: FastifyRequest) =>
     audienceOf(request) === 'operators' ? 'operators' : 'customers'
+  /** The health checks of this machine and of the operator's proxies are not limited. */
+  const isProber = (address: string) =>
+    isAddressAllowed({ addresses: [...loopback, ...settings.trustedProxies] }, address)
   /** Waits until this request may be checked; returns the function that ends its checks. */
   const beginChecks = async (request: FastifyRequest, isRefused = false): Promise<() => void> => {
     if (!settings.serialisesRequests) return () => undefined
@@ -160,8 +172,16 @@ export const createServer = (
   /** Runs for unknown paths as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { isHealthCheck, operation, audience } = request.routeOptions.config
-    // A load balancer sends health checks to the address of this process.
-    if (isHealthCheck === true) return
+    if (hasSeveralHosts(request.raw)) {
+      throw new ApiError('invalid_request', {
+        message: 'The request has more than one Host header. Send one.',
+      })
+    }
+    // A load balancer sends health checks to the address of this process, so they may name any host.
+    if (isHealthCheck === true) {
+      if (!isProber(request.ip)) await limits.healthCheck(request.ip)
+      return
+    }
     const hostProblem = settings.allowedHosts.problemWith(request.headers.host)
     if (hostProblem !== undefined) throw new ApiError('host_not_allowed', { message: hostProblem })
     // A webhook with a valid signature does not count against its address; its handler counts the others.
