@@ -75,6 +75,18 @@ const faults = {
     instead: ({ response, redirectTo }) => void response.writeHead(302, { location: redirectTo }).end(),
   },
   drop: { acceptsJob: true, instead: ({ response }) => void response.socket?.destroy() },
+  empty: {
+    only: 'download',
+    acceptsJob: true,
+    instead: ({ response }) => void response.writeHead(200).end(),
+  },
+  // Announces more than any service accepts, and sends nothing.
+  oversized: {
+    only: 'download',
+    acceptsJob: true,
+    instead: (context) =>
+      context.response.writeHead(200, { ...typed(context), 'content-length': 2 ** 40 }).flushHeaders(),
+  },
   // A second job gets the id of the first one.
   'duplicate-id': { only: 'submit', acceptsJob: true },
   // The job reports completed, in progress, queued, and then its real state. Refused downloads count as reports.

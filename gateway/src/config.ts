@@ -427,6 +427,13 @@ export const settings = {
     description:
       'Minimum rate of a download in bytes per second; 0 for no limit. A result that a provider sends more slowly over any 30 seconds is requested again until the deadline of its task. A URL of a caller that is slower over any 5 seconds fails.',
   }),
+  LIMIT_DOWNLOAD_BYTES_PER_SECOND_SLOW: setting({
+    read: bytes,
+    default: '64KiB',
+    isLimit: true,
+    description:
+      'A result that a provider sends more slowly over any 5 seconds leaves its place to others: at most an eighth of LIMIT_DOWNLOADS_PER_PROVIDER and a quarter of LIMIT_DOWNLOADS continue, and the rest is requested again later if other results wait; 0 for no such limit.',
+  }),
   LIMIT_DOWNLOADS: setting({
     read: integer(1),
     default: '48',
@@ -439,7 +446,7 @@ export const settings = {
     default: '32',
     isLimit: true,
     description:
-      'How many of them may come from one provider. A provider whose last download failed has one at a time until a download succeeds.',
+      'How many of them may come from one provider, half of them for results whose download has failed before. A provider never gets more than twice as many as are free, so that some are left for others.',
   }),
   DISK_FREE_BYTES_MIN: setting({
     read: bytes,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import type { MediaStore } from './media-store.ts'
+import { FileTooLarge, type MediaStore } from './media-store.ts'
 
 const chunkBytes = 65_536
 const wholeFile = { start: 0, end: Infinity }
@@ -56,8 +56,7 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
     const measure = new Transform({
       transform(chunk: Buffer, _encoding, done) {
         sizeBytes += chunk.length
-        if (sizeBytes > sizeBytesMax)
-          return done(new RangeError(`the file is larger than ${sizeBytesMax} bytes`))
+        if (sizeBytes > sizeBytesMax) return done(new FileTooLarge(sizeBytesMax))
         hash.update(chunk)
         done(null, chunk)
       },

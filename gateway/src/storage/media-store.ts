@@ -1,8 +1,15 @@
 import type { Readable } from 'node:stream'
 
+/** A stream is larger than the caller allows. */
+export class FileTooLarge extends RangeError {
+  constructor(sizeBytesMax: number) {
+    super(`the file is larger than ${sizeBytesMax} bytes`)
+  }
+}
+
 /** Stores media files. Keys never contain text of a caller. A file is either complete or does not exist. */
 export interface MediaStore {
-  /** Writes a stream and returns its size and hash. A stream larger than `sizeBytesMax` fails and leaves no file. */
+  /** Writes a stream and returns its size and hash. A stream larger than `sizeBytesMax` fails with `FileTooLarge` and leaves no file. */
   put: (key: string, source: Readable, sizeBytesMax: number) => Promise<{ sizeBytes: number; sha256: string }>
   /** Moves a local file into the store. */
   adopt: (key: string, path: string) => Promise<void>

@@ -1,39 +1,107 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { createDownloadPermits, type DownloadResult } from './download-permits.ts'
+import { createDownloadPermits, type DownloadPermit, type DownloadPermits } from './download-permits.ts'
 
-const acquireAll = (permits: ReturnType<typeof createDownloadPermits>, provider: string) => {
-  const acquired: ((result: DownloadResult) => void)[] = []
-  for (let next = permits.tryAcquire(provider); next !== undefined; next = permits.tryAcquire(provider))
+const first = { provider: 'first', isRetry: false }
+const second = { provider: 'second', isRetry: false }
+const third = { provider: 'third', isRetry: false }
+const fourth = { provider: 'fourth', isRetry: false }
+const retry = { provider: 'first', isRetry: true }
+
+const acquireAll = (permits: DownloadPermits, request: typeof first) => {
+  const acquired: DownloadPermit[] = []
+  for (let next = permits.tryAcquire(request); next !== undefined; next = permits.tryAcquire(request))
     acquired.push(next)
   return acquired
 }
 
+const releaseAll = (acquired: DownloadPermit[], hasSucceeded = true) => {
+  for (const permit of acquired) permit.release(hasSucceeded)
+}
+
 test('permits are limited per provider and in total, and returned ones are granted again', () => {
   const permits = createDownloadPermits({ total: 5, perProvider: 3 })
-  const first = acquireAll(permits, 'first')
-  const second = acquireAll(permits, 'second')
-  expect([first.length, second.length, acquireAll(permits, 'third').length]).toEqual([3, 2, 0])
-  for (const release of first) release('undecided')
-  const third = acquireAll(permits, 'third')
-  expect(third).toHaveLength(3)
-  for (const release of [...second, ...third]) release('succeeded')
-  for (const provider of ['first', 'second']) {
-    const again = acquireAll(permits, provider)
+  const ofFirst = acquireAll(permits, first)
+  const ofSecond = acquireAll(permits, second)
+  expect([ofFirst.length, ofSecond.length, acquireAll(permits, third).length]).toEqual([3, 2, 0])
+  releaseAll(ofFirst)
+  const ofThird = acquireAll(permits, third)
+  expect(ofThird).toHaveLength(2)
+  releaseAll([...ofSecond, ...ofThird])
+  for (const request of [first, second]) {
+    const again = acquireAll(permits, request)
     expect(again).toHaveLength(3)
-    for (const release of again) release('succeeded')
+    releaseAll(again)
   }
 })
 
-test('a provider has one permit at a time from a failed download until one succeeds', () => {
+test('providers that use all they may leave permits to others', () => {
+  const permits = createDownloadPermits({ total: 48, perProvider: 32 })
+  const counts = Array.from(
+    { length: 8 },
+    (_, index) => acquireAll(permits, { provider: `provider-${index}`, isRetry: false }).length,
+  )
+  expect(counts[0]).toBe(32)
+  // Those that come later have less, because the first ones keep theirs until they end.
+  for (const count of counts.slice(0, 4)) expect(count).toBeGreaterThan(0)
+})
+
+test('failed downloads take no permit from a provider, whatever their number', () => {
   const permits = createDownloadPermits({ total: 5, perProvider: 3 })
-  for (const release of acquireAll(permits, 'first')) release('failed')
-  const probe = acquireAll(permits, 'first')
-  expect(probe).toHaveLength(1)
-  expect(acquireAll(permits, 'second')).toHaveLength(3)
-  probe[0]?.('undecided')
-  permits.tryAcquire('first')?.('succeeded')
-  expect(acquireAll(permits, 'first')).toHaveLength(2)
+  for (let round = 0; round < 10; round += 1) releaseAll(acquireAll(permits, first), false)
+  expect(acquireAll(permits, first)).toHaveLength(3)
+})
+
+test('retries leave half of the permits to new results', () => {
+  const permits = createDownloadPermits({ total: 48, perProvider: 32 })
+  expect(acquireAll(permits, retry)).toHaveLength(16)
+  expect(permits.mayStart(retry)).toBe(true)
+  expect(acquireAll(permits, first)).toHaveLength(16)
+})
+
+describe('a slow download', () => {
+  const limits = { total: 48, perProvider: 16 }
+
+  test('returns its permit, unless too many are slow already; nobody waits, so those continue', () => {
+    const permits = createDownloadPermits(limits)
+    const slow = Array.from({ length: 10 }, () => permits.tryAcquire(first))
+    for (const permit of slow) expect(permit?.mayStaySlow()).toBe(true)
+    // An eighth of the permits is for slow downloads, besides the others.
+    expect(acquireAll(permits, first)).toHaveLength(16 - 10 + 2)
+    for (const permit of slow) permit?.release(false)
+    expect(acquireAll(permits, first)).toHaveLength(10 - 2)
+  })
+
+  test('that has no place among the slow ones is given up while others need its permit, and only then', () => {
+    let nowMs = 0
+    const permits = createDownloadPermits(limits, () => nowMs)
+    const slow = acquireAll(permits, first)
+    expect(permits.tryAcquire(first)).toBeUndefined()
+    expect(slow.filter((permit) => permit.mayStaySlow())).toHaveLength(2)
+    nowMs += 6_000
+    expect(slow.filter((permit) => permit.mayStaySlow())).toHaveLength(16)
+    expect(permits.mayStart(second)).toBe(true)
+    expect(slow.filter((permit) => permit.mayStaySlow())).toHaveLength(16)
+  })
+
+  test('of any provider is given up if the total is used up', () => {
+    const permits = createDownloadPermits({ total: 8, perProvider: 4 })
+    const slow = acquireAll(permits, first)
+    const others = [second, third, fourth].flatMap((request) => acquireAll(permits, request))
+    expect(others).toHaveLength(4)
+    expect(permits.tryAcquire({ provider: 'fifth', isRetry: false })).toBeUndefined()
+    expect(slow.map((permit) => permit.mayStaySlow())).toEqual([true, false, false, false])
+  })
+
+  test('counts in the total, because it occupies a slot of the engine', () => {
+    const permits = createDownloadPermits({ total: 4, perProvider: 4 })
+    const slow = permits.tryAcquire(first)
+    slow?.mayStaySlow()
+    const others = [first, second, third].flatMap((request) => acquireAll(permits, request))
+    expect(others).toHaveLength(3)
+    slow?.release(true)
+    expect(acquireAll(permits, fourth)).toHaveLength(1)
+  })
 })
 
 test('callers without a permit come back at the pace at which permits become free', () => {
@@ -41,56 +109,55 @@ test('callers without a permit come back at the pace at which permits become fre
   const permits = createDownloadPermits({ total: 5, perProvider: 2 }, () => nowMs)
   // Downloads take a second, so that one of the two permits becomes free every half second.
   for (let count = 0; count < 50; count += 1) {
-    const release = permits.tryAcquire('first')
+    const permit = permits.tryAcquire(first)
     nowMs += 1_000
-    release?.('succeeded')
+    permit?.release(true)
   }
-  const waits = Array.from({ length: 100 }, () => permits.nextTryMs('first'))
+  const waits = Array.from({ length: 100 }, () => permits.nextTryMs(first))
   for (const [index, waitMs] of waits.slice(0, 20).entries()) expect(waitMs / 500).toBeCloseTo(index + 1, 1)
   expect(Math.max(...waits)).toBe(15_000)
-  expect(permits.nextTryMs('second')).toBeLessThan(500)
+  expect(permits.nextTryMs(second)).toBeLessThan(500)
   // What was assumed before does not delay a caller later.
   nowMs += 60_000
-  expect(permits.nextTryMs('first') / 500).toBeCloseTo(1, 1)
+  expect(permits.nextTryMs(first) / 500).toBeCloseTo(1, 1)
 })
 
 test('as many runs may be started as will soon get a permit', async () => {
   let nowMs = 0
   const permits = createDownloadPermits({ total: 12, perProvider: 3 }, () => nowMs)
-  const startAll = (provider: string) => {
+  const startAll = (request: typeof first) => {
     let count = 0
-    while (permits.mayStart(provider)) count += 1
+    while (permits.mayStart(request)) count += 1
     return count
   }
   // Downloads are assumed to take 200 ms, so that three more permits are free within a quarter of a second.
-  const started = startAll('first')
+  const started = startAll(first)
   expect(started).toBe(6)
-  expect(startAll('second')).toBe(6)
-  expect(startAll('third')).toBe(0)
+  expect(startAll(second)).toBe(6)
+  expect(startAll(third)).toBe(0)
   // Those that ask for a permit are expected no longer; they count as downloads.
-  const releases = await Promise.all(Array.from({ length: 3 }, () => permits.acquire('first')))
-  expect(startAll('first')).toBe(0)
-  releases[0]?.('succeeded')
-  expect(startAll('first')).toBe(1)
+  const acquired = await Promise.all(Array.from({ length: 3 }, () => permits.acquire(first)))
+  expect(startAll(first)).toBe(0)
+  acquired[0]?.release(true)
+  expect(startAll(first)).toBe(1)
   // Neither are those that have asked another worker.
   nowMs += 1_000
-  for (const release of releases.slice(1)) release?.('failed')
-  nowMs += 1_000
-  expect(startAll('first')).toBe(1)
-  expect(startAll('second')).toBeGreaterThan(2)
+  for (const permit of acquired.slice(1)) permit?.release(false)
+  expect(startAll(first)).toBeGreaterThan(2)
+  expect(startAll(second)).toBeGreaterThan(2)
 })
 
 test('callers come back later, the longer the current downloads take', () => {
   let nowMs = 0
   const permits = createDownloadPermits({ total: 5, perProvider: 2 }, () => nowMs)
-  const active = acquireAll(permits, 'first')
+  const active = acquireAll(permits, first)
   nowMs += 10_000
   // A permit every five seconds is the best that can be expected of two downloads that have taken ten.
-  const waits = Array.from({ length: 3 }, () => permits.nextTryMs('first'))
+  const waits = Array.from({ length: 3 }, () => permits.nextTryMs(first))
   expect(waits).toEqual([5_000, 10_000, 15_000])
-  for (const release of active) release('undecided')
+  releaseAll(active, false)
   nowMs += 60_000
-  expect(permits.nextTryMs('first')).toBeLessThan(1_000)
+  expect(permits.nextTryMs(first)).toBeLessThan(1_000)
 })
 
 describe('a caller without a permit', () => {
@@ -105,54 +172,54 @@ describe('a caller without a permit', () => {
   test('waits for one that will soon be free, in the order of arrival', async () => {
     const permits = createDownloadPermits({ total: 8, perProvider: 1 }, () => 0)
     // Downloads turn out to be quick.
-    for (let count = 0; count < 20; count += 1) permits.tryAcquire('first')?.('succeeded')
-    const active = permits.tryAcquire('first')
+    for (let count = 0; count < 20; count += 1) permits.tryAcquire(first)?.release(true)
+    const active = permits.tryAcquire(first)
     const granted: string[] = []
     const wait = async (name: string) => {
-      const release = await permits.acquire('first')
+      const permit = await permits.acquire(first)
       granted.push(name)
-      return release
+      return permit
     }
     const one = wait('one')
     const other = wait('other')
-    expect(permits.tryAcquire('first')).toBeUndefined()
-    active?.('succeeded')
-    ;(await one)?.('succeeded')
-    ;(await other)?.('succeeded')
+    expect(permits.tryAcquire(first)).toBeUndefined()
+    active?.release(true)
+    ;(await one)?.release(true)
+    ;(await other)?.release(true)
     expect(granted).toEqual(['one', 'other'])
-    expect(permits.tryAcquire('first')).toBeDefined()
+    expect(permits.tryAcquire(first)).toBeDefined()
   })
 
   test('does not wait if the downloads take long', async () => {
     let nowMs = 0
     const permits = createDownloadPermits({ total: 8, perProvider: 1 }, () => nowMs)
-    permits.tryAcquire('first')
+    permits.tryAcquire(first)
     nowMs += 1_000
-    expect(await permits.acquire('first')).toBeUndefined()
+    expect(await permits.acquire(first)).toBeUndefined()
   })
 
   test('counts like a download while it waits', async () => {
     const permits = createDownloadPermits({ total: 5, perProvider: 1 }, () => 0)
-    const active = ['first', 'second', 'third'].map((provider) => permits.tryAcquire(provider))
-    const waiting = ['first', 'second'].map((provider) => permits.acquire(provider))
-    expect(await permits.acquire('third')).toBeUndefined()
-    expect(permits.tryAcquire('fourth')).toBeUndefined()
-    for (const release of active) release?.('succeeded')
+    const active = [first, second, third].map((request) => permits.tryAcquire(request))
+    const waiting = [first, second].map((request) => permits.acquire(request))
+    expect(await permits.acquire(third)).toBeUndefined()
+    expect(permits.tryAcquire(fourth)).toBeUndefined()
+    for (const permit of active) permit?.release(true)
     const granted = await Promise.all(waiting)
     expect(granted).not.toContain(undefined)
     // Two are active again, and three are left.
-    expect(acquireAll(permits, 'third')).toHaveLength(1)
-    for (const release of granted) release?.('succeeded')
-    expect(permits.tryAcquire('first')).toBeDefined()
+    expect(acquireAll(permits, third)).toHaveLength(1)
+    for (const permit of granted) permit?.release(true)
+    expect(permits.tryAcquire(first)).toBeDefined()
   })
 
   test('gives up after a moment, and takes no permit later', async () => {
     const permits = createDownloadPermits({ total: 8, perProvider: 1 }, () => 0)
-    const active = permits.tryAcquire('first')
-    const waiting = permits.acquire('first')
+    const active = permits.tryAcquire(first)
+    const waiting = permits.acquire(first)
     await vi.advanceTimersByTimeAsync(250)
     expect(await waiting).toBeUndefined()
-    active?.('undecided')
-    expect(permits.tryAcquire('first')).toBeDefined()
+    active?.release(false)
+    expect(permits.tryAcquire(first)).toBeDefined()
   })
 })

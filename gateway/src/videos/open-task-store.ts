@@ -29,6 +29,8 @@ export interface OpenTask {
   upstream: unknown
   outcome: Outcome | null
   outcomeAtMs: number | null
+  /** Downloads of the result that failed, were incomplete or too slow. */
+  failedDownloads: number
   deadlineMs: number
   isOverdue: boolean
 }
@@ -43,6 +45,7 @@ const ageMs = (column: string) => `extract(epoch from now() - o.${column}) * 100
 
 const openColumns = `o.task_id as "taskId", o.day, o.account_id as "accountId", o.provider, o.model, o.decision,
   o.tried_providers as tried, o.stage, o.run, o.submits, o.refusals, o.upstream, o.outcome,
+  o.failed_downloads as "failedDownloads",
   ${ageMs('outcome_unknown_since')} as "outcomeUnknownAgeMs", ${ageMs('outcome_at')} as "outcomeAgeMs",
   -${ageMs('deadline_at')} as "remainingMs", o.deadline_at <= now() as "isOverdue"`
 
@@ -98,12 +101,14 @@ export const findStoringRuns = async (database: Database, runs: Run[]): Promise<
 export const leaveToPollLoop = async (
   database: Database,
   { taskId, run }: Run,
-  waitMs: number,
+  { waitMs, hasDownloadFailed = false }: { waitMs: number; hasDownloadFailed?: boolean },
 ): Promise<void> => {
   await database.query(
-    `update open_tasks set stage = 'waiting', next_poll_at = now() + make_interval(secs => $3 / 1000.0)
+    `update open_tasks
+        set stage = 'waiting', next_poll_at = now() + make_interval(secs => $3 / 1000.0),
+            failed_downloads = failed_downloads + $4
       where task_id = $1 and run = $2`,
-    [taskId, run, waitMs],
+    [taskId, run, waitMs, hasDownloadFailed ? 1 : 0],
   )
 }
 

@@ -33,6 +33,7 @@ import { engineWork } from './engine.ts'
 
 const minuteMs = 60_000
 const downloadRateWindowMs = 30_000
+const slowDownloadWindowMs = 5_000
 
 /** Starts the jobs that depend on time alone. Each also runs once at the start. */
 const startMaintenance = async (postgres: Postgres, log: Log) => {
@@ -104,6 +105,10 @@ export const wireWorker = async (config: Config, log: Log) => {
     downloadRate: {
       bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN,
       windowMs: downloadRateWindowMs,
+    },
+    slowDownloadRate: {
+      bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_SLOW,
+      windowMs: slowDownloadWindowMs,
     },
     wakeDispatcher: wake.dispatcher,
     announce: pubsub.publish,

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 
 import { expect, vi } from 'vitest'
 
-import { type FaultName, faultNames } from '../../../dev/vendor/faults.ts'
+import { type FaultName, faultNames, faultOf } from '../../../dev/vendor/faults.ts'
 import { type Exchange, withExchanges } from '../../src/providers/port/exchange.ts'
 import { type FailureKind, ProviderFailure } from '../../src/providers/port/failure.ts'
 import type { Opaque, VideoJob } from '../../src/providers/port/video.ts'
@@ -61,6 +61,8 @@ const submitFailure: Record<FaultName, FailureKind | undefined> = {
   'duplicate-id': undefined,
   backwards: undefined,
   'done-then-404': undefined,
+  empty: undefined,
+  oversized: undefined,
 }
 
 /** How much the process may grow while it receives a gigabyte. */
@@ -123,8 +125,6 @@ const faultGuarantee = (fault: FaultName): Guarantee => ({
 
 const submittedAgain = async ({ video, succeed }: Bench, wanted: VideoJob): Promise<Opaque> =>
   kept(await succeed((signal) => video.submit(wanted, signal)))
-
-const ofTheJobItself = new Set<FaultName>(['duplicate-id', 'backwards', 'done-then-404'])
 
 export const guarantees: Guarantee[] = [
   {
@@ -401,5 +401,5 @@ export const guarantees: Guarantee[] = [
         expect(await download(bench, ref, first.result)).toBeInstanceOf(ProviderFailure)
     },
   },
-  ...faultNames.filter((fault) => !ofTheJobItself.has(fault)).map(faultGuarantee),
+  ...faultNames.filter((fault) => faultOf(fault).only === undefined).map(faultGuarantee),
 ]

@@ -71,12 +71,12 @@ describe('a run that stores the result', () => {
     const taskId = await waitingTask()
     const [first] = await record(taskId, { outcome: done, startsRun: true })
     if (first === undefined) throw new Error('no run')
-    await leaveToPollLoop(gateway.database.postgres, first, 0)
+    await leaveToPollLoop(gateway.database.postgres, first, { waitMs: 0 })
     expect(await findDue(taskId)).toMatchObject({ isStoring: false, outcome: done })
     const [second] = await record(taskId, { startsRun: true })
     expect(second?.run).toBeGreaterThan(first.run)
     // The first run has been replaced, so it can postpone nothing.
-    await leaveToPollLoop(gateway.database.postgres, first, 0)
+    await leaveToPollLoop(gateway.database.postgres, first, { waitMs: 0 })
     expect(await recordOf(taskId)).toMatchObject({ stage: 'storing', run: second?.run })
   })
 

@@ -97,6 +97,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits({ total: 1, perProvider: 1 }),
     downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
+    slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   })
@@ -127,6 +128,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
   expect(rows).toEqual([{ stage: 'waiting' }])
   expect(await wasDecoded()).toBe(false)
 
+  await postgres.query(`update open_tasks set deadline_at = now() where task_id = $1`, [taskId])
   const working = createProbeVideo(mediaPrograms({ REQUIRE_SANDBOX: true }))
   expect(await storeResult(dependencies(working), taskId, 1)).toMatchObject({
     kind: 'failed',

@@ -19,6 +19,7 @@ import { vendorProviders } from '../kit/vendor-providers.ts'
 
 /** One permit, so that a leaked one is noticed. */
 const limits = { total: 1, perProvider: 1 }
+const request = { provider: 'vendor', isRetry: false }
 
 let gateway: VendorGateway
 let dependencies: StoreDependencies
@@ -34,6 +35,7 @@ beforeAll(async () => {
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),
     downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },
+    slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   }
@@ -47,7 +49,7 @@ afterEach(() => {
 afterAll(() => gateway[Symbol.asyncDispose]())
 
 /** A task whose job the provider has completed, and whose run stores the result. */
-const taskWithResult = async (): Promise<string> => {
+const taskWithResult = async (directives = ''): Promise<string> => {
   const { postgres, providers } = dependencies
   const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
   const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {
@@ -56,7 +58,7 @@ const taskWithResult = async (): Promise<string> => {
   })
   const taskId = String(body['id'])
   const signal = AbortSignal.timeout(60_000)
-  const job = jobForTest({ taskId, prompt: 'a whale vendor:duration=0ms' })
+  const job = jobForTest({ taskId, prompt: `a whale vendor:duration=0ms ${directives}` })
   const upstream = await videoOf(providers.get('vendor')).submit(job, signal)
   const outcome = await videoOf(providers.get('vendor')).poll(upstream, signal)
   await postgres.query(
@@ -75,6 +77,14 @@ const nextTryInMs = async (taskId: string): Promise<number | undefined> => {
     [taskId],
   )
   return rows[0]?.stage === 'waiting' ? rows[0].ms : undefined
+}
+
+const failedDownloadsOf = async (taskId: string): Promise<number> => {
+  const { rows } = await dependencies.postgres.query<{ count: number }>(
+    'select failed_downloads as count from open_tasks where task_id = $1',
+    [taskId],
+  )
+  return rows[0]?.count ?? 0
 }
 
 const setDeadline = (taskId: string, seconds: number) =>
@@ -118,8 +128,8 @@ test('a repeated step neither downloads again nor replaces a stored video', asyn
 })
 
 describe('a download that fails', () => {
-  // Drip and silence are aborted below the minimum rate.
-  test.each(['drip', 'silence', '500', '429', 'drop'])(
+  // Drip and silence are aborted below the minimum rate. Garbage is a page of HTML, and the rest is an incomplete file.
+  test.each(['drip', 'silence', '500', '429', 'drop', 'garbage', 'empty', 'truncated-json'])(
     'with %s is tried again later, returns its permit, and succeeds once the provider has recovered',
     async (fault) => {
       const taskId = await taskWithResult()
@@ -127,8 +137,9 @@ describe('a download that fails', () => {
       expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
       expect(await nextTryInMs(taskId)).toBeDefined()
       await expect.poll(() => gateway.vendor.counts().underWay).toBe(0)
+      expect(gateway.vendor.counts().deletes).toBe(0)
       expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
-      expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
+      expect(dependencies.downloadPermits.tryAcquire(request)).toBeDefined()
     },
   )
 
@@ -149,25 +160,101 @@ describe('a download that fails', () => {
       kind: 'failed',
       code: 'task_timeout',
     })
-    expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
+    expect(dependencies.downloadPermits.tryAcquire(request)).toBeDefined()
   })
+})
+
+test('a result that never is a video fails at the deadline, with the reason', async () => {
+  const taskId = await taskWithResult()
+  gateway.vendor.faults.fault = 'garbage@downloadxall'
+  expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
+  await setDeadline(taskId, -1)
+  expect(await storeResult(dependencies, taskId, 1)).toEqual({
+    kind: 'failed',
+    code: 'upstream_error',
+    message: 'The provider delivered a file that is not a playable video.',
+  })
+})
+
+describe('a result above the size limit fails the task and is requested once', () => {
+  const expectTooLarge = async (given: StoreDependencies, taskId: string) => {
+    const { downloads } = gateway.vendor.counts()
+    expect(await storeResult(given, taskId, 1)).toEqual({
+      kind: 'failed',
+      code: 'upstream_error',
+      message: 'The provider delivered a file that is too large.',
+    })
+    expect(gateway.vendor.counts().downloads).toBe(downloads + 1)
+  }
+
+  test('if its length is announced', async () => {
+    const taskId = await taskWithResult()
+    gateway.vendor.faults.fault = 'oversized@downloadxall'
+    await expectTooLarge(dependencies, taskId)
+  })
+
+  test('if only its bytes show it', async () => {
+    const taskId = await taskWithResult()
+    const { mediaStore } = dependencies
+    const small: StoreDependencies['mediaStore'] = {
+      ...mediaStore,
+      put: (key, source) => mediaStore.put(key, source, 1_000),
+    }
+    await expectTooLarge({ ...dependencies, mediaStore: small }, taskId)
+  })
+})
+
+test('trickling and cut results leave the permits to the other results of their provider', async () => {
+  // Trickling results do not end by themselves here, and could use all permits.
+  const shared = {
+    ...dependencies,
+    downloadPermits: createDownloadPermits({ total: 8, perProvider: 3 }),
+    downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
+    slowDownloadRate: { bytesPerSecondMin: 16_384, windowMs: 200 },
+  }
+  const trickling = await Promise.all(
+    Array.from({ length: 3 }, () => taskWithResult('vendor:fault=drip@downloadxall')),
+  )
+  const ends: string[] = []
+  const stores = trickling.map(async (taskId) => {
+    await storeResult(shared, taskId, 1)
+    ends.push('trickling')
+  })
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(3)
+  const cut = await taskWithResult('vendor:cut-media=99')
+  const good = await Promise.all(Array.from({ length: 6 }, () => taskWithResult()))
+  for (const taskId of [cut, ...good]) {
+    await expect
+      .poll(async () => {
+        const { kind } = await storeResult(shared, taskId, 1)
+        return kind === 'completed' || (await failedDownloadsOf(taskId)) > 0
+      })
+      .toBe(true)
+    ends.push(taskId === cut ? 'cut' : 'good')
+  }
+  // One of them has the only place for slow downloads, and goes on until its task has ended.
+  expect(ends.filter((each) => each === 'trickling').length).toBeLessThan(3)
+  expect(gateway.vendor.counts().underWay).toBeGreaterThan(0)
+  await dependencies.postgres.query('delete from open_tasks where task_id = any($1)', [trickling])
+  await Promise.all(stores)
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(0)
 })
 
 describe('without a permit', () => {
   test('the step does not wait for long, and another run tries again later', async () => {
     const taskId = await taskWithResult()
-    const release = dependencies.downloadPermits.tryAcquire('vendor')
+    const permit = dependencies.downloadPermits.tryAcquire(request)
     const downloads = gateway.vendor.counts().downloads
     expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
     expect(await nextTryInMs(taskId)).toBeDefined()
     expect(gateway.vendor.counts().downloads).toBe(downloads)
-    release?.('succeeded')
+    permit?.release(true)
     expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
   })
 
   test('the task fails after its deadline', async () => {
     const taskId = await taskWithResult()
-    const release = dependencies.downloadPermits.tryAcquire('vendor')
+    const permit = dependencies.downloadPermits.tryAcquire(request)
     await setDeadline(taskId, -10)
     // A result that came just before the deadline has some time to find a permit.
     expect(await storeResult(dependencies, taskId, 1)).toEqual({ kind: 'stop' })
@@ -177,17 +264,6 @@ describe('without a permit', () => {
       kind: 'failed',
       code: 'task_timeout',
     })
-    release?.('undecided')
+    permit?.release(false)
   })
-})
-
-test('without a minimum rate, a slow download goes on until its task has ended', async () => {
-  const taskId = await taskWithResult()
-  gateway.vendor.faults.fault = 'drip@download'
-  const patient = { ...dependencies, downloadRate: { bytesPerSecondMin: 0, windowMs: 30_000 } }
-  const storing = storeResult(patient, taskId, 1)
-  await expect.poll(() => gateway.vendor.counts().underWay).toBe(1)
-  await dependencies.postgres.query('delete from open_tasks where task_id = $1', [taskId])
-  expect(await storing).toEqual({ kind: 'stop' })
-  expect(dependencies.downloadPermits.tryAcquire('vendor')).toBeDefined()
 })

@@ -53,9 +53,15 @@ const ended = async (model: string, prompt: string) => {
     return String(body['id'])
   }
   const id = model.startsWith('vidB') ? await stack.create(prompt) : await create()
-  const query = 'select from open_tasks where task_id = $1'
+  const { postgres } = stack.database
   await stack.until(`${id} has ended`, async () => {
-    return (await stack.database.postgres.query(query, [id])).rowCount === 0
+    // A result that is not a video would be requested again until the deadline.
+    await postgres.query(
+      `update open_tasks set deadline_at = now(), next_poll_at = now()
+        where task_id = $1 and stage = 'waiting' and failed_downloads > 0 and deadline_at > now()`,
+      [id],
+    )
+    return (await postgres.query('select from open_tasks where task_id = $1', [id])).rowCount === 0
   })
   const { body } = await operator.ask('getTask', { id })
   const task = body as { provider_attempts?: object[] }

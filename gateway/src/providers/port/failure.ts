@@ -11,6 +11,9 @@
  */
 export type FailureKind = 'not_delivered' | 'busy' | 'unauthorized' | 'rejected' | 'moderated' | 'unknown'
 
+/** The largest result that is stored. */
+export const resultBytesMax = 2 * 1024 ** 3
+
 const retryable = new Set<FailureKind>(['not_delivered', 'busy', 'unauthorized'])
 
 export class ProviderFailure extends Error {
@@ -45,6 +48,13 @@ export class ProviderFailure extends Error {
     this.forCaller = options.forCaller
     this.status = options.status
     this.isLocal = options.isLocal ?? false
+  }
+}
+
+/** The result of a job is larger than `resultBytesMax`. Another download would not change that. */
+export class ResultTooLarge extends ProviderFailure {
+  constructor(what: string) {
+    super('rejected', `${what} answered with more than ${resultBytesMax} bytes`, { code: 'upstream_error' })
   }
 }
 

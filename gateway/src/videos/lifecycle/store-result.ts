@@ -14,13 +14,13 @@ import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { atWatchedRate, watchRate, type MinimumRate } from '../../platform/streams/minimum-rate.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { ProviderFailure } from '../../providers/port/failure.ts'
+import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import { FileTooLarge, type MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
-import type { DownloadPermits, DownloadResult } from '../download-permits.ts'
+import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'
 import { isCurrentRun, leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
@@ -36,6 +36,8 @@ export interface StoreDependencies {
   retentionMsOf: (accountId: string) => Promise<number>
   downloadPermits: DownloadPermits
   downloadRate: MinimumRate
+  /** A slower download loses its place to others. */
+  slowDownloadRate: MinimumRate
   wakePoller: (provider: string, taskId: string) => void
   log: Log
 }
@@ -43,7 +45,6 @@ export interface StoreDependencies {
 /** `stop`: this run has nothing more to do. */
 export type Stored = Ending | { kind: 'stop' }
 
-const videoBytesMax = 2 * 1024 ** 3
 /** How often a download checks that its task still needs it. */
 const checkEveryMs = 5_000
 // Some vendors report a video as done shortly before it can be downloaded.
@@ -73,14 +74,26 @@ const locationOf = (task: VideoTask) => {
 const recordFailure = (postgres: Postgres, { taskId, day, provider }: OpenTask, reason: string) =>
   recordJobFailures(postgres, [{ taskId, day, provider, reason }])
 
-/** Copies a result to the storage. A download below the minimum rate is aborted. */
+/** A download that was empty, incomplete, damaged or something else. The provider may send the video at the next try. */
+class UnplayableResult extends ProviderFailure {
+  constructor(sizeBytes: number) {
+    super('unknown', `the result of ${sizeBytes} bytes is not a playable video`)
+  }
+}
+
+interface Download {
+  provider: Provider
+  open: OpenTask
+  result: Opaque
+  permit: DownloadPermit
+  superseded: AbortSignal
+}
+
+/** Copies a result to the storage. A download below the minimum rate, or one that is slow while others wait, is aborted. */
 const download = async (
-  { mediaStore, downloadRate }: StoreDependencies,
-  provider: Provider,
-  open: OpenTask,
-  result: Opaque,
+  { mediaStore, downloadRate, slowDownloadRate }: StoreDependencies,
+  { provider, open, result, permit, superseded }: Download,
   storageKey: string,
-  superseded: AbortSignal,
 ) => {
   const tooSlow = new AbortController()
   const giveUp = (reason: string) =>
@@ -91,44 +104,44 @@ const download = async (
     AbortSignal.timeout(provider.timeoutsMs.download),
   ])
   const opening = setTimeout(() => giveUp('no byte within a minute'), openingTimeoutMs)
+  const slowRate = watchRate(slowDownloadRate, () => {
+    if (!permit.mayStaySlow()) giveUp('others wait, and it is slow')
+  })
   try {
     const source = await videoOf(provider).openResult(open.upstream as Opaque, result, signal)
     clearTimeout(opening)
     const rate = watchRate(downloadRate, () =>
       giveUp(`less than ${downloadRate.bytesPerSecondMin} bytes per second`),
     )
-    const watched = Readable.from(atWatchedRate(source, rate), { objectMode: false })
+    const watched = atWatchedRate(atWatchedRate(source, slowRate), rate)
     try {
-      return await mediaStore.put(storageKey, watched, videoBytesMax)
+      return await mediaStore.put(storageKey, Readable.from(watched, { objectMode: false }), resultBytesMax)
     } finally {
       rate.stop()
       // It has not been read to its end if the storage failed.
       source.destroy()
     }
   } catch (error) {
+    if (error instanceof FileTooLarge) throw new ResultTooLarge('download')
     throw tooSlow.signal.aborted ? tooSlow.signal.reason : error
   } finally {
     clearTimeout(opening)
+    slowRate.stop()
   }
 }
 
 const fetchAndStore = async (
   dependencies: StoreDependencies,
-  open: OpenTask,
   task: VideoTask,
-  result: Opaque,
-  superseded: AbortSignal,
+  wanted: Download,
 ): Promise<Ending> => {
-  const { postgres, records, providers, mediaStore, probeVideo, retentionMsOf, log } = dependencies
+  const { records, mediaStore, probeVideo, retentionMsOf } = dependencies
   const { mediaId, storageKey } = locationOf(task)
-  const provider = providers.get(open.provider)
-  const { sizeBytes, sha256 } = await download(dependencies, provider, open, result, storageKey, superseded)
+  const { sizeBytes, sha256 } = await download(dependencies, wanted, storageKey)
   const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
   if (probed === undefined) {
-    log.warn({ taskId: task.id, provider: provider.name, sizeBytes }, 'video.unplayable')
-    await recordFailure(postgres, open, `the result of ${sizeBytes} bytes is not a playable video`)
     await mediaStore.remove(storageKey)
-    return failed('upstream_error', 'The provider delivered a file that is not a playable video.')
+    throw new UnplayableResult(sizeBytes)
   }
   const retentionMs = await retentionMsOf(task.accountId)
   await records.addStoredFile({
@@ -173,9 +186,10 @@ const retryLater = async (
   { postgres, wakePoller }: StoreDependencies,
   open: OpenTask,
   afterMs: number,
+  { hasDownloadFailed = false } = {},
 ): Promise<Stored> => {
   const untilDeadlineMs = Math.max(5_000, open.deadlineMs - performance.now())
-  await leaveToPollLoop(postgres, open, Math.min(afterMs, untilDeadlineMs))
+  await leaveToPollLoop(postgres, open, { waitMs: Math.min(afterMs, untilDeadlineMs), hasDownloadFailed })
   wakePoller(open.provider, open.taskId)
   return { kind: 'stop' }
 }
@@ -184,12 +198,28 @@ const retryLater = async (
 const nextTryAfter = (waitedMs: number): number =>
   backoffStart + Math.floor(Math.log2(1 + waitedMs / backoffStartMs))
 
+/** How a task ends after a download that failed; undefined if the download is tried again, until the deadline. */
+const findEnding = (
+  { isOverdue }: OpenTask,
+  waitedMs: number,
+  failure: ProviderFailure | undefined,
+): Ending | undefined => {
+  if (failure instanceof ResultTooLarge)
+    return failed('upstream_error', 'The provider delivered a file that is too large.')
+  // A result that the provider refuses after the grace time is gone.
+  if (failure?.kind === 'rejected' && (waitedMs > resultGraceMs || isOverdue)) return failed('upstream_error')
+  if (!isOverdue) return undefined
+  return failure instanceof UnplayableResult
+    ? failed('upstream_error', 'The provider delivered a file that is not a playable video.')
+    : failed('task_timeout')
+}
+
 export const storeResult = async (
   dependencies: StoreDependencies,
   taskId: string,
   run: number,
 ): Promise<Stored> => {
-  const { postgres, records, downloadPermits, log } = dependencies
+  const { postgres, records, providers, downloadPermits, log } = dependencies
   const current = await records.findStoringRun({ taskId, run })
   if (current === undefined) return { kind: 'stop' }
   const { open, task, isStored } = current
@@ -201,13 +231,14 @@ export const storeResult = async (
   if (outcome === undefined) return failed('task_timeout')
   if (outcome.kind === 'refused') return failed(outcome.code, outcome.message)
 
-  const release = await downloadPermits.acquire(open.provider)
-  if (release === undefined) {
+  const request = { provider: open.provider, isRetry: open.failedDownloads > 0 }
+  const permit = await downloadPermits.acquire(request)
+  if (permit === undefined) {
     log.debug({ taskId, provider: open.provider }, 'video.store-postponed')
     if (performance.now() > open.deadlineMs + permitGraceMs) return failed('task_timeout')
-    return retryLater(dependencies, open, downloadPermits.nextTryMs(open.provider))
+    return retryLater(dependencies, open, downloadPermits.nextTryMs(request))
   }
-  let downloaded: DownloadResult = 'undecided'
+  let hasSucceeded = false
   const superseded = new AbortController()
   const checks = setInterval(() => {
     isCurrentRun(postgres, { taskId, run }).then(
@@ -219,25 +250,26 @@ export const storeResult = async (
     )
   }, checkEveryMs)
   try {
-    const result = outcome.result as Opaque
-    const ending = await fetchAndStore(dependencies, open, task, result, superseded.signal)
-    downloaded = 'succeeded'
+    const ending = await fetchAndStore(dependencies, task, {
+      ...{ provider: providers.get(open.provider), open, permit },
+      ...{ result: outcome.result as Opaque, superseded: superseded.signal },
+    })
+    hasSucceeded = true
     return ending
   } catch (error) {
     if (superseded.signal.aborted) return { kind: 'stop' }
     log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
-    // A result that the provider refuses after the grace time is gone. Any other failure is retried until the deadline.
-    const waitedMs = performance.now() - (open.outcomeAtMs ?? -Infinity)
     const failure = error instanceof ProviderFailure ? error : undefined
-    const isRefused = failure?.kind === 'rejected'
-    if (failure !== undefined && !isRefused) downloaded = 'failed'
-    const isGone = isRefused && (waitedMs > resultGraceMs || open.isOverdue)
-    if (!isGone && !open.isOverdue)
-      return await retryLater(dependencies, open, backoffMs(nextTryAfter(waitedMs), failure?.retryAfterMs))
+    const waitedMs = performance.now() - (open.outcomeAtMs ?? -Infinity)
+    const ending = findEnding(open, waitedMs, failure)
+    if (ending === undefined) {
+      const afterMs = backoffMs(nextTryAfter(waitedMs), failure?.retryAfterMs)
+      return await retryLater(dependencies, open, afterMs, { hasDownloadFailed: failure !== undefined })
+    }
     if (failure !== undefined) await recordFailure(postgres, open, failure.message)
-    return failed(isGone ? 'upstream_error' : 'task_timeout')
+    return ending
   } finally {
     clearInterval(checks)
-    release(downloaded)
+    permit.release(hasSucceeded)
   }
 }

@@ -304,7 +304,7 @@ const submitOnce = async (
   if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }
   if (open.upstream !== null) {
     // An earlier execution, or a webhook, has recorded the job.
-    if (open.stage !== 'waiting') await leaveToPollLoop(postgres, open, 0)
+    if (open.stage !== 'waiting') await leaveToPollLoop(postgres, open, { waitMs: 0 })
     dependencies.wakePoller(open.provider, taskId)
     return { kind: 'waiting' }
   }

@@ -21,7 +21,7 @@ import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import type { Router } from '../../routing/route.ts'
-import type { DownloadPermits } from '../download-permits.ts'
+import type { DownloadPermits, DownloadRequest } from '../download-permits.ts'
 import { parseShardKey } from '../shard.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import { startOf } from '../video-run.ts'
@@ -67,8 +67,8 @@ interface Polled extends PollResult {
 const starting = { startsRun: true, nextPollMs: startAgainMs }
 
 /** Starts a run that downloads the result if it will get a permit; otherwise the next tick may. */
-const startIfPermitted = ({ downloadPermits }: PollDependencies, provider: string) =>
-  downloadPermits.mayStart(provider) ? starting : { nextPollMs: downloadPermits.nextTryMs(provider) }
+const startIfPermitted = ({ downloadPermits }: PollDependencies, request: DownloadRequest) =>
+  downloadPermits.mayStart(request) ? starting : { nextPollMs: downloadPermits.nextTryMs(request) }
 
 const pollOne = async (
   dependencies: PollDependencies,
@@ -96,7 +96,7 @@ const pollOne = async (
       return {
         ...result,
         outcome: { kind: 'done', result: status.result },
-        ...startIfPermitted(dependencies, provider.name),
+        ...startIfPermitted(dependencies, { provider: provider.name, isRetry: false }),
       }
     case 'refused':
       // The provider's message is for operators only; callers get the text of the error code.
@@ -136,8 +136,10 @@ const createPollOne = (dependencies: PollDependencies, provider: Provider, video
     if (due.isStoring) return { ...postponed(due, startOnceMoreMs), startsRun: true }
     // At the deadline the run polls the job once more.
     if (due.isOverdue || due.outcome?.kind === 'refused') return { ...postponed(due, 0), ...starting }
-    if (due.outcome !== null)
-      return { ...postponed(due, 0), ...startIfPermitted(dependencies, provider.name) }
+    if (due.outcome !== null) {
+      const request = { provider: provider.name, isRetry: due.isRetry }
+      return { ...postponed(due, 0), ...startIfPermitted(dependencies, request) }
+    }
     if (due.upstream === null) return { ...postponed(due, idleMs), dueAt: due.dueAt }
     const afterFailure = (retryAfterMs?: number) => ({
       ...postponed(due, afterFailureMs(retryAfterMs, provider.pollIntervalMs)),

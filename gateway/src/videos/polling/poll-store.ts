@@ -13,6 +13,8 @@ export interface DuePoll {
   /** A run was started that stores the result. */
   isStoring: boolean
   isOverdue: boolean
+  /** A download of the result has failed or was too slow. */
+  isRetry: boolean
   /** Since the provider accepted the job. */
   elapsedMs: number
   model: string
@@ -44,7 +46,7 @@ export const findDuePolls = async (
       shard,
       (isOfPart) =>
         `select o.task_id as "taskId", o.day, o.upstream, o.outcome, o.model, o.stage = 'storing' as "isStoring",
-                o.deadline_at <= now() as "isOverdue",
+                o.deadline_at <= now() as "isOverdue", o.failed_downloads > 0 as "isRetry",
                 extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
            from open_tasks o
           where o.provider = $1 and ${isOfPart} and ${isPolled} and o.next_poll_at <= now()

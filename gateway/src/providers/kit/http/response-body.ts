@@ -52,6 +52,10 @@ export function errorName(error: unknown): string {
   return typeof code === 'string' ? code : error.name
 }
 
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof SafeFetchError && error.reason === 'too_large'
+}
+
 /** This machine has no file descriptor, port or memory left for a connection. */
 const localErrors = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', 'EAI_MEMORY'])
 

@@ -8,6 +8,7 @@ import { expect, test, vi } from 'vitest'
 
 import { failureOf, listenForTest } from '../../../../test/kit/listen-for-test.ts'
 import { type Exchange, withExchanges } from '../../port/exchange.ts'
+import { ResultTooLarge, resultBytesMax } from '../../port/failure.ts'
 import { sendUntil } from '../../port/send-deadline.ts'
 import { jsonBody, multipart } from './multipart.ts'
 import type { Call } from './upstream-call.ts'
@@ -342,6 +343,17 @@ test('a link that is gone is rejected, a temporary failure is unknown', async ()
       const failure = await failureOf(upstream.openLink(download(`${storage.url}/${status}`)))
       expect(failure).toMatchObject({ name: 'ProviderFailure', kind })
     }
+  }
+})
+
+test('a result above the size limit is refused by its announced length, before it is read', async () => {
+  await using storage = await listenForTest((_request, response) => {
+    response.writeHead(200, { 'content-length': resultBytesMax + 1 }).flushHeaders()
+  })
+  const elsewhere = upstreamAt({ baseUrl: 'http://vendor.invalid', resultOrigins: [storage.url] })
+  const atHome = upstreamAt({ baseUrl: storage.url })
+  for (const upstream of [elsewhere, atHome]) {
+    expect(await failureOf(upstream.openLink(download(`${storage.url}/a`)))).toBeInstanceOf(ResultTooLarge)
   }
 })
 

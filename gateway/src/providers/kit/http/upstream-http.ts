@@ -4,7 +4,7 @@ import { Agent, buildConnector, type Dispatcher } from 'undici'
 
 import { createSafeFetch, SafeFetchError } from '../../../safe-fetch/safe-fetch.ts'
 import { noteExchange } from '../../port/exchange.ts'
-import { ProviderFailure } from '../../port/failure.ts'
+import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../port/failure.ts'
 import { sendDeadlineMs } from '../../port/send-deadline.ts'
 import { parseJson } from '../json/lenient-json.ts'
 import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
@@ -18,6 +18,7 @@ import {
   isJson,
   isLocalError,
   isSuccess,
+  isTooLarge,
   mayFollow,
   readText,
   relay,
@@ -318,9 +319,8 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
   async function openElsewhere(call: Call, url: URL, redirectsLeft: number): Promise<StreamedAnswer> {
     const note = startExchange(call, '(a link)')
     try {
-      // The media store limits the size.
       const limits = {
-        sizeBytesMax: Number.POSITIVE_INFINITY,
+        sizeBytesMax: resultBytesMax,
         redirectsMax: redirectsLeft,
         signal: call.signal,
       }
@@ -331,6 +331,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
       if (error instanceof ProviderFailure) throw error
       const status = error instanceof SafeFetchError ? error.status : undefined
       note(status, errorName(error))
+      if (isTooLarge(error)) throw new ResultTooLarge(call.what)
       const message = redact(`${call.what} failed: ${errorName(error)}`)
       if (status === 403 || status === 404 || status === 410) {
         throw new ProviderFailure('rejected', message, { code: 'upstream_error' })
@@ -344,9 +345,15 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
       discardBody({ body })
       throw new ProviderFailure('unknown', `${call.what} answered with JSON instead of a file`)
     }
-    const bytes = relay(body, (error) => {
-      return new ProviderFailure('unknown', redact(`${call.what} broke off: ${errorName(error)}`))
-    })
+    if (Number(one(headers['content-length']) ?? 0) > resultBytesMax) {
+      discardBody({ body })
+      throw new ResultTooLarge(call.what)
+    }
+    const bytes = relay(body, (error) =>
+      isTooLarge(error)
+        ? new ResultTooLarge(call.what)
+        : new ProviderFailure('unknown', redact(`${call.what} broke off: ${errorName(error)}`)),
+    )
     return { status, headers, bytes }
   }
 
