@@ -22,6 +22,7 @@ import { makeVideo } from '../kit/sample-video.ts'
 import { encoded, wave, waveOf } from '../kit/sound.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
 import { formBody, formType, partHead } from './client.ts'
+import { startNameServices, type NameServices, type SystemLookups } from './name-services.ts'
 import type { Probe, ProbeTarget } from './probes.ts'
 import type { Target } from './target.ts'
 
@@ -33,6 +34,7 @@ export interface AttackFixtures extends AsyncDisposable {
   /** Three seconds of sound in a format that only a program can measure. */
   clip: Buffer
   recordings: string[]
+  names: NameServices
 }
 
 export interface AttackedApi extends AsyncDisposable {
@@ -45,6 +47,7 @@ export interface AttackedApi extends AsyncDisposable {
   probes: Probe[]
   /** Starts those programs for media, and is only measured where an attack is about them. */
   transcriptionProbe: Probe
+  nameProbes: Probe[]
   /** A read of the other account, a refused create of a flooding account, and a tick of the dispatcher. */
   overloadProbes: Probe[]
   /** Harmless requests of the attacker's account, which must succeed after the attack. */
@@ -87,13 +90,16 @@ const makeRecordings = async (directory: string): Promise<string[]> => {
 export const makeFixtures = async (): Promise<AttackFixtures> => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-attacks-'))
   const database = await createDatabase()
+  const names = await startNameServices(directory)
   return {
+    names,
     directory,
     database,
     video: await makeVideo(directory, { seconds: 10, size: '1280x720' }),
     clip: await encoded(wave(3), 'out.mp3'),
     recordings: await makeRecordings(directory),
     [Symbol.asyncDispose]: async () => {
+      await names[Symbol.asyncDispose]()
       await database[Symbol.asyncDispose]()
       await rm(directory, { recursive: true, force: true })
     },
@@ -185,8 +191,9 @@ const attackersOwnOf = (key: string): Probe[] => {
 }
 
 export const startAttackedApi = async (
-  { directory, database, video, clip, recordings }: AttackFixtures,
+  { directory, database, video, clip, recordings, names }: AttackFixtures,
   given: Environment = {},
+  lookups?: SystemLookups,
 ): Promise<AttackedApi> => {
   const { postgres } = database
   const own = await mkdtemp(join(directory, 'api-'))
@@ -210,8 +217,10 @@ export const startAttackedApi = async (
       DATABASE_LOCK_TIMEOUT_MS: '',
       LOG_LEVEL: '',
       ...given,
+      ...lookups?.environment,
     },
     join(own, 'api.log'),
+    lookups === undefined ? undefined : () => lookups.line,
   )
   await api.start()
   const pid = api.pid() ?? 0
@@ -269,6 +278,7 @@ export const startAttackedApi = async (
     rehearsal: { ...target, address: addresses.rehearsal, keys: await attackersKeys() },
     probeTarget: { port, nextAddress: addresses.nextProbe },
     ...probesOf(victim.text, operator.text, clip),
+    nameProbes: names.probesOf(port, victim.text),
     overloadProbes: overloadProbesOf(postgres, victim.text, floods[0] ?? ''),
     attackersOwn: attackersOwnOf(attackersOwn.text),
     kill: api.kill,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, type TaskMeta } from 'vite
 
 import { makeFixtures, type AttackFixtures } from './attacked-api.ts'
 import { attacks, type AttackName } from './attacks.ts'
+import { startSystemLookups } from './name-services.ts'
 import { lengths, runAttack, type AttackResult } from './run-attack.ts'
 
 const isFull = process.env['PROVE_ATTACKS'] === 'full'
@@ -46,5 +47,18 @@ describe('without admission control', () => {
     const result = await runAttack(fixtures, name, { length: controlLength, environment, stopsEarly: true })
     report(task.meta, name, result)
     expect(result.problems).not.toEqual([])
+  })
+})
+
+describe('without admission control, with names looked up by the system', () => {
+  test('slow-names stops calls to vendors', async ({ task, skip }) => {
+    await using lookups = await startSystemLookups(fixtures.directory)
+    if (lookups === undefined) return skip('only a user who may open port 53 can run it')
+    const environment = { ADMISSION_CONTROL: 'false' }
+    const result = await runAttack(fixtures, 'slow-names', {
+      ...{ length: controlLength, environment, lookups, stopsEarly: true },
+    })
+    report(task.meta, 'slow-names', result)
+    expect(result.problems).toContain('vendor call')
   })
 })

@@ -5,6 +5,7 @@ import { jsonBomb } from './json-bomb.ts'
 import { mediaWork } from './media-work.ts'
 import { overload, withoutRateLimits } from './overload.ts'
 import { slowBody } from './slow-body.ts'
+import { slowNames } from './slow-names.ts'
 import type { Attack } from './target.ts'
 import { unreadMedia } from './unread-media.ts'
 
@@ -14,6 +15,7 @@ export const attacks = {
   'unread-media': unreadMedia,
   'media-work': mediaWork,
   'form-fields': formFields,
+  'slow-names': slowNames,
   anonymous,
   overload,
 } satisfies Record<string, Attack>

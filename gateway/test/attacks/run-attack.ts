@@ -22,6 +22,7 @@ import {
   watchUsage,
   type Usage,
 } from './measure.ts'
+import type { SystemLookups } from './name-services.ts'
 import { percentileOf, probeOnce, runProbes, stoppedEarly, type Probe, type Timings } from './probes.ts'
 import type { Target } from './target.ts'
 
@@ -117,6 +118,7 @@ export interface AttackResult {
 interface Options {
   length: AttackLength
   environment?: Environment
+  lookups?: SystemLookups
   /** Ends the attack once it has succeeded beyond doubt. */
   stopsEarly?: boolean
 }
@@ -261,11 +263,12 @@ const wordsOf = (left: Left): string => {
 export const runAttack = async (
   fixtures: AttackFixtures,
   name: AttackName,
-  { length, environment = {}, stopsEarly = false }: Options,
+  { length, environment = {}, lookups, stopsEarly = false }: Options,
 ): Promise<AttackResult> => {
   const { postgres } = fixtures.database
   const { percentile } = length
-  await using api = await startAttackedApi(fixtures, { ...environments[name], ...environment })
+  const own = name === 'slow-names' ? fixtures.names.environment : environments[name]
+  await using api = await startAttackedApi(fixtures, { ...own, ...environment }, lookups)
   await using attacker = startAttacker(name, api.target)
   await using bareServer = await startBareServer()
   const { pid, spoolDirectory, probeTarget } = api
@@ -273,11 +276,11 @@ export const runAttack = async (
     ...api.probes,
     ...(name === 'media-work' ? [api.transcriptionProbe] : []),
     ...(name === 'overload' ? api.overloadProbes : []),
+    ...(name === 'slow-names' ? api.nameProbes : []),
   ]
   const refusalRows = async () => {
-    const { rows } = await postgres.query<{ count: number }>(
-      'select count(*) from request_log where key_id is null and status >= 400',
-    )
+    const sql = 'select count(*) from request_log where key_id is null and status >= 400'
+    const { rows } = await postgres.query<{ count: number }>(sql)
     return rows[0]?.count ?? 0
   }
 
@@ -360,7 +363,9 @@ export const runAttack = async (
   const rows = (await refusalRows()) - rowsBefore
   const answered = Object.values(answers).reduce((sum, count) => sum + count, 0)
   const slow = probes.filter(
-    (probe) => timeOf(during, probe.name, percentile) > limitOf(probe, before, busyFactor, percentile),
+    (probe) =>
+      timeOf(during, probe.name, percentile) > limitOf(probe, before, busyFactor, percentile) ||
+      (name === 'slow-names' && (during[probe.name]?.failed ?? 0) > 0),
   )
   const problems = [
     ...slow.map((probe) => probe.name),

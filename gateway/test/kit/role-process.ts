@@ -22,6 +22,8 @@ export const roleProcess = (
   role: 'api' | 'worker' | 'local',
   environment: Environment,
   logFile: string,
+  /** The program and its arguments for a version of the command; the role is added. */
+  lineOf: (command: string) => [string, ...string[]] = (command) => [process.execPath, command],
 ): RoleProcess => {
   let child: ChildProcess | undefined
   const end = async (signal: NodeJS.Signals) => {
@@ -35,7 +37,8 @@ export const roleProcess = (
   }
   const startVersion = async (command: string) => {
     const output = openSync(logFile, 'a')
-    const started = spawn(process.execPath, [command, role], {
+    const [program, ...given] = lineOf(command)
+    const started = spawn(program, [...given, role], {
       env: { PATH: process.env['PATH'], ...environment },
       stdio: ['ignore', output, output, 'ipc'],
     })
