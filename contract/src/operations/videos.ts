@@ -337,7 +337,7 @@ export const videoOperations = {
     path: '/v1/videos/{id}/events',
     summary: 'Stream the events of a video',
     description:
-      'Streams the events of a task as server-sent events until the task ends. To resume a stream, send the id of the last received event in the `Last-Event-ID` header.',
+      'Streams the events of a task as server-sent events until the task ends. To resume a stream, send the id of the last received event in the `Last-Event-ID` header. If the key is revoked or the account is suspended, the stream ends with an event `error`, whose data is the error object.',
     access: 'key',
     limit: 'read',
     parameters: {

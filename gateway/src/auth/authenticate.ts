@@ -21,6 +21,11 @@ export interface Authenticate {
   operator: (credentials: Credentials) => Promise<Operator>
   /** The account of a key that was used here lately, without a look into the database. It proves nothing. */
   likelyAccount: (credentials: Credentials) => string | undefined
+  /**
+   * Aborts a waiting call, with the refusal as its reason, as soon as its credentials are no longer accepted. Returns the
+   * function that ends the watch.
+   */
+  watch: (credentials: Credentials, accountId: string, waiting: AbortController) => () => void
   /** Clears this process's cache after a change of a key. Other processes are notified by the database. */
   forget: () => void
   close: () => Promise<void>
@@ -109,7 +114,32 @@ export const createAuthenticate = async (
     // A change of an account concerns all of its keys, and a reconnect may have missed notifications.
     cache.clear()
   }
-  const listening = await postgres.listen('key_changes', forget)
+  interface Watched {
+    credentials: Credentials
+    cacheId: string
+    accountId: string
+    waiting: AbortController
+  }
+  const watched = new Set<Watched>()
+
+  const recheck = async ({ credentials, waiting }: Watched) => {
+    try {
+      await authenticate(credentials)
+    } catch (error) {
+      // While the database cannot be asked, the key counts as valid. A reconnect checks it again.
+      if (error instanceof ApiError) waiting.abort(error)
+    }
+  }
+
+  const isConcerned = ({ cacheId, accountId }: Watched, change: string | undefined): boolean => {
+    if (change?.startsWith('account:') === true) return change === `account:${accountId}`
+    return change === undefined || secrets.length > 1 || change === `key:${cacheId}`
+  }
+
+  const listening = await postgres.listen('key_changes', (change) => {
+    forget(change)
+    for (const each of watched) if (isConcerned(each, change)) void recheck(each)
+  })
 
   const lookUp = async (text: string): Promise<KeyRecord | undefined> => {
     const hashes = secrets.map((secret) => hashKey(text, secret))
@@ -166,6 +196,15 @@ export const createAuthenticate = async (
     likelyAccount: ({ authorization, apiKey }: Credentials) => {
       const text = authorization?.trim().split(/\s+/)[1] ?? apiKey
       return text !== undefined && isKeyText(text) ? cache.get(cacheIdOf(text))?.accountId : undefined
+    },
+    watch: (credentials: Credentials, accountId: string, waiting: AbortController) => {
+      const each = { credentials, accountId, waiting, cacheId: cacheIdOf(keyTextOf(credentials)) }
+      watched.add(each)
+      // It may have changed since it was authenticated.
+      void recheck(each)
+      return () => {
+        watched.delete(each)
+      }
     },
     forget: () => cache.clear(),
     close: () => listening.stop(),

@@ -18,7 +18,7 @@ import type { ReadTask } from '../videos/api/read-task.ts'
 import { imageHeadBytes, imageSizeOf } from '../videos/images/image-size.ts'
 import { tryImages, withImages } from '../videos/images/reference-image.ts'
 import type { ImageDependencies, StoredImage } from '../videos/images/stored-image.ts'
-import type { FollowTask } from '../videos/lifecycle/follow-task.ts'
+import { refusalIn, type FollowTask } from '../videos/lifecycle/follow-task.ts'
 import type { TaskEvent } from '../videos/lifecycle/task-event-store.ts'
 import type { AdmitVideo } from '../videos/queue/admit-video.ts'
 import type { VideoTask } from '../videos/task.ts'
@@ -189,7 +189,9 @@ const stream = (
       yield errorEvent({
         code: signal.reason.code,
         type: errors[signal.reason.code].type,
-        message: `The server is restarting. The task continues: follow it at /v1/videos/${followed.id}/events.`,
+        message:
+          refusalIn(signal)?.message ??
+          `The server is restarting. The task continues: follow it at /v1/videos/${followed.id}/events.`,
       })
     }
     yield { data: '[DONE]' }
@@ -221,6 +223,8 @@ const wait = async (
     }
     for (const line of linesOf(event)) lines.set(line.slice(0, line.indexOf(':')), line)
   }
+  const refusal = refusalIn(disconnected)
+  if (refusal !== undefined) throw refusal
   if (followed.isCancelledWithCaller && hasDisconnected(disconnected)) {
     await cancelTask(followed.id, followed.accountId)
   }

@@ -85,7 +85,7 @@ export interface Call<O extends Operation = Operation> {
   signal: AbortSignal
   /**
    * The signal for a call that only waits from here on. It is also aborted, with an ApiError as its reason, when this
-   * process starts to close.
+   * process starts to close (`service_unavailable`), and when the caller's key or account is no longer accepted.
    */
   waitSignal: () => AbortSignal
   /**

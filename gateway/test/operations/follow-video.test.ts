@@ -230,3 +230,66 @@ describe('404 task_not_found', () => {
     expectProblem(await events('nonsense'), 'task_not_found')
   })
 })
+
+describe('a caller who is no longer accepted', () => {
+  const changes: [string, string, string][] = [
+    [
+      'account_suspended',
+      'the account is suspended',
+      `update accounts set status = 'suspended' where id = $1`,
+    ],
+    ['access_denied', 'the key is disabled', 'update keys set disabled_at = now() where account_id = $1'],
+    ['invalid_api_key', 'the key is deleted', 'update keys set deleted_at = now() where account_id = $1'],
+  ]
+  const createCaller = async () => {
+    const { postgres } = gateway.database
+    const account = await createAccount(postgres)
+    const { text } = await createKey(postgres, account)
+    const { body } = await askJson(`${gateway.url}/v1/videos`, text, order)
+    return { account, text, id: String(body['id']) }
+  }
+
+  test.each(changes)('gets %s in all that waits when %s, and others do not', async (code, _change, sql) => {
+    const [{ account, text, id }, other] = [await createCaller(), await createCaller()]
+    const events = eventsIn((await open(id, { text })).body)
+    const eventsOfOther = eventsIn((await open(other.id, { text: other.text })).body)
+    for (const each of [events, eventsOfOther]) expect((await nextOf(each)).event).toBe('accepted')
+    const chat = { model: 'vidB-2', messages: [{ role: 'user', content: 'A whale' }] }
+    const ordered = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${text}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...chat, stream: true }),
+    })
+    const chunks = eventsIn(ordered.body)
+    expect(JSON.stringify(dataOf(await nextOf(chunks)))).toContain('task_id: ')
+    const waiting = [
+      ask(`${gateway.url}/v1/videos/${id}`, text, { headers: { prefer: 'wait=300' } }),
+      askJson(`${gateway.url}/v1/chat/completions`, text, chat),
+    ]
+    // The chat that waits has ordered its video.
+    await expect
+      .poll(async () => {
+        const { rows } = await gateway.database.postgres.query<{ count: number }>(
+          'select count(*) from video_tasks where account_id = $1',
+          [account],
+        )
+        return rows[0]?.count
+      })
+      .toBe(3)
+    await gateway.database.postgres.query(sql, [account])
+
+    const last = await nextOf(events)
+    expect(last.event).toBe('error')
+    expect(dataOf(last)).toMatchObject({
+      error: { code, type: expect.any(String), message: expect.any(String) },
+    })
+    expect((await events.next()).done).toBe(true)
+    expect(dataOf(await nextOf(chunks))).toMatchObject({ error: { code } })
+    for (const answer of await Promise.all(waiting)) expect(answer.body).toMatchObject({ error: { code } })
+
+    await life.begin(other.id)
+    expect((await nextOf(eventsOfOther)).event).toBe('processing')
+    await life.fail(other.id, 'upstream_error', 'Not now.')
+    expect((await nextOf(eventsOfOther)).event).toBe('failed')
+  })
+})

@@ -19,7 +19,7 @@ import type { Call, Handler, Reply } from '../call.ts'
 import type { RequestDetails } from '../completed-request.ts'
 import { isUnderOpenAi } from '../openai-base.ts'
 import { readParameters } from '../parameters.ts'
-import { admit, headerOf, type Admitting } from './admit.ts'
+import { admit, credentialsOf, headerOf, type Admitting } from './admit.ts'
 import { bindMediaWork } from './bind-media-work.ts'
 import { abortOnDisconnect, type Closing } from './closing.ts'
 import { formPartsOf, readBody, type BodySettings } from './read-body.ts'
@@ -193,6 +193,10 @@ export const bindOperation = <O extends Operation>(
       signal: identity?.key === undefined ? disconnected.signal : new AbortController().signal,
       waitSignal: () => {
         server.closing.abortOnClose(disconnected)
+        if (request.caller !== undefined && !reply.raw.destroyed) {
+          const { accountId } = request.caller
+          reply.raw.once('close', server.authenticate.watch(credentialsOf(request), accountId, disconnected))
+        }
         return disconnected.signal
       },
       ...bindMediaWork(server.mediaWork, beforeExpensive, () => call),

@@ -1,4 +1,4 @@
-import { ApiError } from '@kinora/contract/errors'
+import { ApiError, errors } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 import type { VideoStatus } from '@kinora/contract/operations/video-fields'
 import type { VideoEvent } from '@kinora/contract/operations/videos'
@@ -7,7 +7,7 @@ import type { Call, Handler } from '../../http/call.ts'
 import type { EventStream } from '../../http/sse.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
-import { isLast, type FollowTask } from '../lifecycle/follow-task.ts'
+import { isLast, refusalIn, type FollowTask } from '../lifecycle/follow-task.ts'
 import { findLastEvent, type TaskEvent } from '../lifecycle/task-event-store.ts'
 import type { Estimate, EstimateTask } from '../queue/estimate-task.ts'
 import { isFinal, type VideoTask } from '../task.ts'
@@ -95,7 +95,11 @@ async function* streamEvents(
     const view = viewOf(task.id, event, progress, await estimateOf(event), dependencies)
     yield { id: event.id, event: event.kind, data: JSON.stringify(view) }
   }
-  if (signal.reason instanceof ApiError) yield { retryMs: reconnectDelayMs() }
+  const refusal = refusalIn(signal)
+  if (refusal !== undefined) {
+    const { code, message } = refusal
+    yield { event: 'error', data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
+  } else if (signal.reason instanceof ApiError) yield { retryMs: reconnectDelayMs() }
 }
 
 export const followVideo =

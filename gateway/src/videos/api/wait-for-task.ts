@@ -1,5 +1,5 @@
 /** Long polling: waits until a task has ended or changed, by following its events. */
-import type { FollowTask } from '../lifecycle/follow-task.ts'
+import { refusalIn, type FollowTask } from '../lifecycle/follow-task.ts'
 import type { TaskEvent } from '../lifecycle/task-event-store.ts'
 import { isFinal, type VideoTask } from '../task.ts'
 import type { ReadTask } from './read-task.ts'
@@ -41,5 +41,7 @@ export const createWaitForTask =
     // The stream of events ends with the task.
     for await (const event of follow(task, 0, enough))
       if (until === 'change' && isChangeSince(task, event)) break
+    const refusal = refusalIn(signal)
+    if (refusal !== undefined) throw refusal
     return readTask(task.id, task.accountId, { isFresh: true })
   }

@@ -3,6 +3,8 @@
  * each task that it names once, and every few seconds all watched tasks are read in case a notification was lost. A
  * watcher that reconnects passes the id of its last event and misses none.
  */
+import { ApiError } from '@kinora/contract/errors'
+
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Pubsub } from '../../platform/pubsub.ts'
@@ -31,6 +33,10 @@ const tasksPerRead = 1_000
 
 export const isLast = ({ kind }: Pick<TaskEvent, 'kind'>): boolean =>
   kind === 'completed' || kind === 'failed'
+
+/** Why the caller may not follow a task any longer; undefined if the signal has another reason, such as a restart. */
+export const refusalIn = ({ reason }: AbortSignal): ApiError | undefined =>
+  reason instanceof ApiError && reason.code !== 'service_unavailable' ? reason : undefined
 
 export const createFollow = async (
   database: Database,
