@@ -513,6 +513,12 @@ export const settings = {
     description:
       'YAML file with providers, routes and changes to the catalog. Default: only the built-in provider. `kinora dev` has its own, with the model names of the `openai` SDKs.',
   }),
+  PROVIDERS_ALLOW_LINK_LOCAL: setting({
+    read: flag,
+    default: 'false',
+    description:
+      'Whether providers may have link-local addresses (169.254.0.0/16, fe80::/10) and other addresses at which clouds serve metadata. Operators who may change providers could read the credentials of the machine there.',
+  }),
   ENHANCER_URL: setting({
     read: optionalUrl,
     default: '',

@@ -56,6 +56,28 @@ export function isPublicAddress(address: string): boolean {
   return globalUnicast.check(address, 'ipv6') && !refused.check(address, 'ipv6')
 }
 
+/** Where clouds serve credentials and metadata to their machines: the link-local networks, and addresses beside them. */
+const metadataRanges = [
+  ['169.254.0.0', 16, 'ipv4'],
+  ['fe80::', 10, 'ipv6'],
+  ['168.63.129.16', 32, 'ipv4'],
+  ['100.100.100.200', 32, 'ipv4'],
+  ['fd00:ec2::254', 128, 'ipv6'],
+  ['fd20:ce::254', 128, 'ipv6'],
+] as const
+
+const metadata = new BlockList()
+for (const [network, prefix, type] of metadataRanges) metadata.addSubnet(network, prefix, type)
+
+/** Whether an IP address, as text without brackets, is link-local or serves metadata of a cloud. */
+export function isLinkLocalAddress(address: string): boolean {
+  if (isIPv4(address)) return metadata.check(address, 'ipv4')
+  const [plain = ''] = address.split('%', 1)
+  if (!isIPv6(plain)) return false
+  const embedded = embeddedIPv4(plain)
+  return embedded === undefined ? metadata.check(plain, 'ipv6') : isLinkLocalAddress(embedded)
+}
+
 /**
  * The IPv4 address that a connection to this IPv6 address really reaches: for the mapped form
  * (::ffff:0:0/96) and for the well-known NAT64 prefix (64:ff9b::/96), which IPv6-only networks

@@ -133,6 +133,11 @@ describe('a transfer from an exempt origin', () => {
     await expectReason(fetcher().open(origin.replace('//', '//user:secret@'), roomy), 'blocked')
   })
 
+  it('can be refused by its address', async () => {
+    const isRefusedAddress = (address: string) => address === '127.0.0.1'
+    await expectReason(fetcher({ isRefusedAddress }).open(origin, roomy), 'blocked')
+  })
+
   it('takes nothing but origins as exemptions', () => {
     for (const entry of ['', 'example.com', 'ftp://a', 'http://a/path', 'http://u@a', 'http://a?x', '*']) {
       expect(() => createSafeFetch({ allowOrigins: [entry] }), entry).toThrow(TypeError)

@@ -37,6 +37,8 @@ export class SafeFetchError extends Error {
 interface SafeFetchOptions {
   /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
   allowOrigins: string[]
+  /** Addresses that even these origins may not have. */
+  isRefusedAddress?: (address: string) => boolean
   /** Resolves every name, for tests. */
   resolve?: ResolveName
   /** DNS servers for the names of other origins. Default: those of the system. */
@@ -81,6 +83,7 @@ const mostRedirects = 3
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const {
     dnsServers = [],
+    isRefusedAddress = () => false,
     ports = [80, 443],
     connectTimeoutMs = 3_000,
     headersTimeoutMs = 10_000,
@@ -183,7 +186,9 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     const addresses =
       family === 0 ? await resolveInTime(resolve, hostname, signal) : [{ address: hostname, family }]
     if (addresses.length === 0) throw new SafeFetchError('unreachable', 'the host has no address')
-    if (!isExempt && !addresses.every(({ address }) => isPublicAddress(address))) throw notPublic()
+    const isAllowed = ({ address }: ResolvedAddress) =>
+      isExempt ? !isRefusedAddress(address) : isPublicAddress(address)
+    if (!addresses.every(isAllowed)) throw notPublic()
     return addresses
   }
 

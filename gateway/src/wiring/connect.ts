@@ -8,6 +8,7 @@ import { connectPostgres, type Postgres } from '../platform/postgres.ts'
 import { postgresPubsub, redisPubsub } from '../platform/pubsub.ts'
 import { connectRedis } from '../platform/redis.ts'
 import { createLiveConfig } from '../provider-config/live-config.ts'
+import { allowLinkLocal } from '../providers/kit/http/link-local.ts'
 import { createEnhancerChat, createProviders } from '../providers/registry.ts'
 import type { InstanceDays } from '../retention/retention-days.ts'
 import { createRouter } from '../routing/router.ts'
@@ -96,6 +97,7 @@ export const connectMigrated = async (
 }
 
 export const connectProviders = async (config: Config, postgres: Postgres, log: Log) => {
+  allowLinkLocal(config.PROVIDERS_ALLOW_LINK_LOCAL)
   const liveConfig = await createLiveConfig({
     postgres,
     readRoutingConfig: config.readRoutingConfig,

@@ -290,3 +290,17 @@ test('is written to the audit log, and of a healthy provider changes neither hea
 test('an unknown provider is not found', async () => {
   expectProblem(await operator.ask('testProvider', { id: 'nobody' }), 'resource_not_found')
 })
+
+describe('a link-local address', () => {
+  test.each([
+    'http://169.254.169.254',
+    'http://2852039166/v1',
+    'http://[fe80::1]',
+    'http://[::ffff:a9fe:a9fe]',
+  ])('%s is not called', async (url) => {
+    const result = await testOf({ kind: 'openai', base_url: url })
+    expect(result).toMatchObject({ ok: false, status: null })
+    expect(result.message).toContain('is a link-local address')
+    expect(result.message).toContain('PROVIDERS_ALLOW_LINK_LOCAL')
+  })
+})

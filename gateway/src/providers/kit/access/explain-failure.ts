@@ -1,6 +1,7 @@
 /** Explains a failed access test to operators: the reason and the fix. */
 import type { Exchange } from '../../port/exchange.ts'
 import type { ProviderFailure } from '../../port/failure.ts'
+import { linkLocalCode } from '../http/link-local.ts'
 
 export interface FailedTest {
   /** The provider's configured name. */
@@ -24,6 +25,9 @@ const addressFix = 'check base_url (baseUrl in PROVIDERS_FILE)'
 
 /** Says why there was no response, by the code of the network error. */
 function explainSilence(host: string, code: string): string {
+  if (code === linkLocalCode) {
+    return `${host} is a link-local address, where a cloud serves the credentials of this machine. It was not called: ${addressFix}, or set PROVIDERS_ALLOW_LINK_LOCAL to true.`
+  }
   if (dnsErrors.test(code)) {
     return `${host} could not be resolved (${code}): ${addressFix} and the DNS of this machine.`
   }

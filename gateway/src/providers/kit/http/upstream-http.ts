@@ -9,6 +9,7 @@ import { sendDeadlineMs } from '../../port/send-deadline.ts'
 import { parseJson } from '../json/lenient-json.ts'
 import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from './classify.ts'
 import { describeResponse } from './describe-response.ts'
+import { isRefusedAddress, lookUpProvider, problemWithHost } from './link-local.ts'
 import { UnreadablePart } from './multipart.ts'
 import { redactor } from './redact.ts'
 import {
@@ -97,6 +98,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
   /** For other origins than the vendor's. The vendor's own is allowed for redirects back to it. */
   const safeFetch = createSafeFetch({
     allowOrigins: [base.origin, ...(settings.resultOrigins ?? [])],
+    isRefusedAddress,
     bodiesPerOriginMax: settings.connections ?? 64,
     connectTimeoutMs: settings.connectTimeoutMs ?? 10_000,
     headersTimeoutMs: stalledBodyTimeoutMs,
@@ -107,7 +109,10 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
 
   // Errors of the connector, TLS included, occur before any byte of a request is written.
   const failedToConnect = new WeakSet<Error>()
-  const connect = buildConnector({ timeout: settings.connectTimeoutMs ?? 10_000, allowH2: false })
+  const connect = buildConnector({
+    ...{ timeout: settings.connectTimeoutMs ?? 10_000, allowH2: false },
+    ...{ lookup: lookUpProvider },
+  })
   const agentOptions: Agent.Options = {
     connections: settings.connections ?? 64,
     allowH2: false,
@@ -115,10 +120,13 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: (options, callback) => {
-      connect(options, (...outcome) => {
+      const finish: typeof callback = (...outcome) => {
         if (outcome[0] !== null) failedToConnect.add(outcome[0])
         callback(...outcome)
-      })
+      }
+      const problem = problemWithHost(options.hostname)
+      if (problem === undefined) connect(options, finish)
+      else finish(problem, null)
     },
   }
   const keepAliveAgent = new Agent(agentOptions)
