@@ -100,6 +100,10 @@ const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks
   await call('listTasks', { query: { account_id: customer.accountId, status: 'failed', limit: '1' } })
   const retried = await call('retryTask', { path: { id: tasks.cancelled } })
   await call('cancelTask', { path: { id: retried.id } })
+  await call('createRefund', {
+    path: { id: tasks.completed },
+    json: { amount_micros: 100_000, reason: 'Flickering video', reference: 'TICKET-17' },
+  })
   await call('getAnyReceipt', { path: { id: tasks.completed } })
   await call('listLedgerEntries', { query: { task_id: tasks.completed, limit: '2' } })
   await call('getTotalUsage', { query: { group_by: 'model', account_id: customer.accountId } })

@@ -6,6 +6,7 @@ import { isTest } from './boundaries.mjs'
 export const wallClockFiles = {
   'times that are stored or shown, and the days and ids made of them': [
     ...['admin/audit-log/audit.ts', 'admin/providers/present-health.ts', 'billing/ledger/movements.ts'],
+    'billing/spending/refund.ts',
     ...['billing/metering/meter.ts', 'chat/chat-audio.ts', 'http/completed-request.ts', 'platform/uuid.ts'],
     ...['providers/ai-sdk/ai-sdk-video.ts', 'providers/openai/openai-dialogue.ts', 'seed.ts'],
     ...['rate-limits/rate-limit.ts', 'transcription-tasks/lifecycle/admit-recording.ts'],

@@ -139,10 +139,13 @@ export const Receipt = Type.Object({
   released_micros: Nullable(
     Micros('Part of the hold that was returned; null until the task or request has ended.'),
   ),
+  refunded_micros: Micros('Part of the charge that was refunded later.'),
   currency: Currency,
   entries: Type.Array(
     Type.Object({
-      movement: Type.String({ description: 'Kind of movement: `hold`, `capture` or `release`.' }),
+      movement: Type.String({
+        description: 'Kind of movement: `hold`, `capture`, `release`, `expiry` or `refund`.',
+      }),
       amount_micros: Micros('Amount of the movement.'),
       currency: Currency,
       created_at: Time('When the movement was recorded.'),
@@ -177,11 +180,13 @@ export const UsageRow = Type.Object({
   period: Nullable(Time('Start of the hour or day of this row; null if the rows are not grouped by time.')),
   model: Nullable(Type.String({ description: 'Id of the model; null if not grouped by model.' })),
   key_id: Nullable(Type.String({ description: 'Id of the key; null if not grouped by key.' })),
+  key_name: Nullable(Type.String({ description: 'Name of the key; null if not grouped by key.' })),
   account_id: Nullable(Type.String({ description: 'Id of the account; null if not grouped by account.' })),
   requests: Type.Integer({ description: 'Tasks and requests that ended in the period.' }),
   completed: Type.Integer({ description: 'Those of them that succeeded.' }),
   failed: Type.Integer({ description: 'Those of them that failed.' }),
   captured_micros: Micros('Amount charged.'),
+  refunded_micros: Micros('Amount refunded in the period, also for earlier tasks and requests.'),
   currency: Currency,
   seconds: Type.Number({ description: 'Seconds of generated video or of processed audio.' }),
 })

@@ -66,14 +66,22 @@ interface RequestFilter {
   limit: number
 }
 
-const columns = `id, at, account_id as "accountId", key_id as "keyId", operation, method, path, status,
+/** A completed request with the names of its account and key. */
+export interface LoggedRecord extends CompletedRequest {
+  accountName: string | null
+  keyName: string | null
+}
+
+const columns = `id, at, account_id as "accountId", key_id as "keyId",
+  (select name from accounts a where a.id = request_log.account_id) as "accountName",
+  (select name from keys k where k.id = request_log.key_id) as "keyName", operation, method, path, status,
   error_code as "errorCode", model, provider, task_id as "taskId", duration_ms as "durationMs", address, user_agent as "userAgent"`
 
 /** The newest matching requests from a position on. The SQL has only the given conditions, so that each can use its index. */
 export const listRequests = async (
   database: Database,
   { after, limit, ...filter }: RequestFilter,
-): Promise<CompletedRequest[]> => {
+): Promise<LoggedRecord[]> => {
   const values: unknown[] = [limit]
   const conditions: string[] = ['true']
   const given = (value: unknown, condition: (place: string) => string) => {
@@ -97,7 +105,7 @@ export const listRequests = async (
     values.push(after.id)
     conditions.push(`(at, id) < ($${values.length - 1}, $${values.length})`)
   }
-  const { rows } = await database.query<CompletedRequest & Record<string, unknown>>(
+  const { rows } = await database.query<LoggedRecord & Record<string, unknown>>(
     `select ${columns} from request_log where ${conditions.join(' and ')} order by at desc, id desc limit $1`,
     values,
   )

@@ -16,9 +16,9 @@ const invalid = (param: string, message: string) => new ApiError('invalid_parame
 
 /** A row whose members are the columns of a table in their order. */
 const columnsOfUsage: TotalUsageRow = {
-  ...{ period: null, model: null, key_id: null, account_id: null, provider: null },
-  ...{ requests: 0, completed: 0, failed: 0, captured_micros: 0, cost_micros: 0, margin_micros: 0 },
-  ...{ unknown_costs: 0, currency: '', seconds: 0 },
+  ...{ period: null, model: null, key_id: null, key_name: null, account_id: null, account_name: null },
+  ...{ provider: null, requests: 0, completed: 0, failed: 0, captured_micros: 0, refunded_micros: 0 },
+  ...{ cost_micros: 0, margin_micros: 0, unknown_costs: 0, currency: '', seconds: 0 },
 }
 
 const spanOf = ({ from: fromText, to: toText }: Call['query']): { from: Date; to: Date } => {
@@ -62,16 +62,29 @@ interface UsageView<Row> {
 
 export const customerView: UsageView<UsageRow> = {
   groups: ['hour', 'day', 'model', 'key'],
-  rowOf: ({ period, model, key_id, account_id, requests, completed, failed, captured_micros, ...row }) => ({
-    ...{ period, model, key_id, account_id, requests, completed, failed, captured_micros },
-    ...{ currency: row.currency, seconds: row.seconds },
-  }),
+  rowOf: (row) => {
+    const { period, model, key_id, key_name, account_id, requests, completed, failed } = row
+    const { captured_micros, refunded_micros, currency, seconds } = row
+    return {
+      ...{ period, model, key_id, key_name, account_id, requests, completed, failed },
+      ...{ captured_micros, refunded_micros, currency, seconds },
+    }
+  },
 }
 export const operatorView: UsageView<TotalUsageRow> = { groups: usageGroups, rowOf: (row) => row }
 
-/** Values are numbers, ids and names, which contain neither commas nor quotes. */
+/** Quotes names, which may contain anything. A spreadsheet would run a text that begins like a formula. */
+const csvValue = (value: string | number | null): string => {
+  if (typeof value !== 'string') return String(value ?? '')
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
 const csvOf = (names: string[], rows: object[]): string =>
-  [names, ...rows.map((row) => names.map((name) => String(Reflect.get(row, name) ?? '')))]
+  [
+    names,
+    ...rows.map((row) => names.map((name) => csvValue(Reflect.get(row, name) as string | number | null))),
+  ]
     .map((values) => `${values.join(',')}\r\n`)
     .join('')
 

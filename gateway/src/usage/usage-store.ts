@@ -20,17 +20,29 @@ type Row = Omit<TotalUsageRow, 'currency'>
 // Summing up a busy quarter takes a while; a longer query would only block a connection.
 const statementTimeoutMs = 15_000
 
-/** Sums up the usage that ended in a time span. */
+/** Refunds count when they were made, so that the usage of past periods does not change. */
+const entriesWhere = (conditions: string[]) =>
+  `select ended_at as at, model, key_id, account_id, provider, outcome, captured_micros, 0::bigint as refunded_micros,
+          seconds, cost_micros, cost_micros is not null as has_cost,
+          cost_micros is null and captured_micros > 0 as has_unknown_cost
+     from usage_entries
+    where day between ($1::timestamptz at time zone 'utc')::date and ($2::timestamptz at time zone 'utc')::date
+      and ended_at >= $1 and ended_at < $2 ${conditions.map((each) => `and ${each}`).join(' ')}
+    union all
+   select m.created_at, u.model, u.key_id, u.account_id, u.provider, null, 0, m.amount_micros,
+          0, null, u.cost_micros is not null, u.cost_micros is null
+     from refunds r
+     join account_movements m on m.id = r.id and m.created_at >= $1 and m.created_at < $2
+     join usage_entries u on u.day = r.usage_day and u.id = r.task_id
+     ${conditions.length === 0 ? '' : `where ${conditions.map((each) => `u.${each}`).join(' and ')}`}`
+
+/** Sums up the usage that ended in a time span, and the refunds that were made in it. */
 export const sumUsage = async (
   postgres: Postgres,
   { from, to, groups, accountId, keyId, model, rowsMax }: UsageQuery,
 ): Promise<Row[]> => {
   const values: unknown[] = [from, to, rowsMax]
-  const conditions = [
-    // The day limits the scan to the matching partitions.
-    `day between ($1::timestamptz at time zone 'utc')::date and ($2::timestamptz at time zone 'utc')::date`,
-    'ended_at >= $1 and ended_at < $2',
-  ]
+  const conditions: string[] = []
   const given = (value: string | undefined, column: string) => {
     if (value === undefined) return
     values.push(value)
@@ -43,7 +55,7 @@ export const sumUsage = async (
   const columns = {
     period:
       groups.has('hour') || groups.has('day')
-        ? `extract(epoch from date_trunc('${unit}', ended_at, 'utc'))::bigint`
+        ? `extract(epoch from date_trunc('${unit}', at, 'utc'))::bigint`
         : 'null::bigint',
     model: groups.has('model') ? 'model' : 'null::text',
     key_id: groups.has('key') ? 'key_id' : 'null::uuid',
@@ -52,18 +64,27 @@ export const sumUsage = async (
   }
   const named = Object.entries(columns).map(([name, value]) => `${value} as ${name}`)
   const order = named.map((_, index) => index + 1).join(', ')
+  // A cost that is unknown for everything in a row is null and not 0.
+  const ifKnown = (sum: string) =>
+    `case when bool_or(has_unknown_cost) and not bool_or(has_cost) then null else coalesce(${sum}, 0) end`
   return postgres.transaction(
     async (database) => {
       const { rows } = await database.query<Row & Record<string, unknown>>(
-        `select ${named.join(', ')}, count(*) as requests,
-                count(*) filter (where outcome = 'completed') as completed,
-                count(*) filter (where outcome = 'failed') as failed,
-                coalesce(sum(captured_micros), 0) as captured_micros, coalesce(sum(seconds), 0) as seconds,
-                coalesce(sum(cost_micros), 0) as cost_micros,
-                coalesce(sum(captured_micros - cost_micros), 0) as margin_micros,
-                count(*) filter (where cost_micros is null and captured_micros > 0) as unknown_costs
-           from usage_entries where ${conditions.join(' and ')}
-          group by ${order} having count(*) > 0 order by ${order} limit $3`,
+        `select sums.*, (select name from keys where id = sums.key_id) as key_name,
+                (select name from accounts where id = sums.account_id) as account_name
+           from (select ${named.join(', ')}, count(outcome) as requests,
+                        count(*) filter (where outcome = 'completed') as completed,
+                        count(*) filter (where outcome = 'failed') as failed,
+                        coalesce(sum(captured_micros), 0) as captured_micros,
+                        coalesce(sum(refunded_micros), 0) as refunded_micros,
+                        coalesce(sum(seconds), 0) as seconds, ${ifKnown('sum(cost_micros)')} as cost_micros,
+                        ${ifKnown(
+                          'sum(captured_micros - refunded_micros - coalesce(cost_micros, 0)) filter (where has_cost)',
+                        )} as margin_micros,
+                        count(outcome) filter (where has_unknown_cost) as unknown_costs
+                   from (${entriesWhere(conditions)}) entries
+                  group by ${order} having count(*) > 0 order by ${order} limit $3) sums
+          order by ${order}`,
         values,
       )
       return rows

@@ -22,6 +22,7 @@ import { listKeys } from '../admin/keys/list-keys.ts'
 import { rotateKey } from '../admin/keys/rotate-key.ts'
 import { updateKey } from '../admin/keys/update-key.ts'
 import { createAdjustment } from '../admin/ledger/create-adjustment.ts'
+import { createRefund } from '../admin/ledger/create-refund.ts'
 import { createTopUp } from '../admin/ledger/create-top-up.ts'
 import { getAnyReceipt } from '../admin/ledger/get-any-receipt.ts'
 import { getLedgerAudit } from '../admin/ledger/get-ledger-audit.ts'
@@ -117,6 +118,7 @@ export const bindAdmin = (
   bind(adminOperations.createOperatorKey, createOperatorKey({ postgres, keySecret }))
   bind(adminOperations.createTopUp, createTopUp({ postgres }))
   bind(adminOperations.createAdjustment, createAdjustment({ postgres }))
+  bind(adminOperations.createRefund, createRefund({ postgres }))
   bind(adminOperations.listMovements, listMovements({ database }))
   bind(adminOperations.listLedgerEntries, listLedgerEntries({ database }))
   bind(adminOperations.getLedgerAudit, getLedgerAudit({ postgres }))

@@ -1,6 +1,6 @@
 /**
  * Random histories of accounts with money, limits, or a subscription: tasks are created, completed, failed, cancelled,
- * and retried; requests are metered, settled, and abandoned; prices change; money is added and removed; cycles end. Any
+ * and retried; requests are metered, settled, and abandoned; charges are refunded; prices change; money is added and removed; cycles end. Any
  * transaction may fail between two statements or after its commit, and is then repeated as the service would. The
  * histories call the production functions, many of them in one transaction. A simple model computes the expected ledger.
  *
@@ -17,6 +17,7 @@ import { createMeter, type Meter, type Metered } from '../../src/billing/meterin
 import { createPriceList, type PriceList } from '../../src/billing/prices/price-list.ts'
 import { insertPrice } from '../../src/billing/prices/price-store.ts'
 import { priceOf, totalOf } from '../../src/billing/prices/price.ts'
+import { refund } from '../../src/billing/spending/refund.ts'
 import { renewCycles } from '../../src/billing/subscriptions/subscriptions.ts'
 import { createLog, type Log } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
@@ -51,6 +52,13 @@ interface Open {
   metered?: Metered | undefined
 }
 
+/** What was captured for a task or request, and how much of that was refunded. */
+interface Charged {
+  id: string
+  captured: number
+  refunded: number
+}
+
 interface History {
   random: () => number
   caller: Caller
@@ -60,7 +68,9 @@ interface History {
   /** The expected amounts. */
   available: number
   held: number
+  /** Captures minus refunds. */
   revenue: number
+  charges: Charged[]
   cycle: number
   /** Its cycle has ended and was not renewed yet. */
   isDue: boolean
@@ -90,7 +100,9 @@ let router: Awaited<ReturnType<typeof vendorRouter>>
 const catalog = referenceCatalog()
 const model = catalog.videoModelFor('/v1/video/create', modelId)
 const silent = createLog({ level: 'silent' }, 'test')
-const tally = { creates: 0, refusals: 0, ends: 0, metered: 0, movements: 0, cycles: 0, crashes: 0 }
+const tally = {
+  ...{ creates: 0, refusals: 0, ends: 0, metered: 0, movements: 0, refunds: 0, cycles: 0, crashes: 0 },
+}
 let isCalm = false
 
 beforeAll(async () => {
@@ -120,6 +132,7 @@ const newHistory = (index: number): History => {
   const cap = traits >= 0.5 && traits < 0.6 ? between(random, 0, 2_000) : undefined
   return {
     ...{ random, quota, budget, cap, held: 0, revenue: 0, cycle: 0, isDue: false, tasks: [], requests: [] },
+    charges: [],
     available: kind === 'payg' ? between(random, 0, 4_000) : cycleQuota,
     failedSeconds: undefined,
     beforeRenewal: undefined,
@@ -248,7 +261,8 @@ const held = (history: History, open: Open): Open => {
 }
 
 /** The end of a hold: the rest is released, except for a hold of an earlier cycle. */
-const ended = (history: History, { hold, cycle }: Open, captured: number) => {
+const ended = (history: History, { id, hold, cycle }: Open, captured: number) => {
+  if (captured > 0) history.charges.push({ id, captured, refunded: 0 })
   history.held -= hold
   history.revenue += captured
   if (cycle === history.cycle) history.available += hold - captured
@@ -471,6 +485,48 @@ const moveMoney = async (lane: Lane, histories: History[], round: number) => {
   }
 }
 
+/** Refunds a part of a charge, all of what is left, or too much, which is refused. */
+const refundCharges = async (lane: Lane, histories: History[], round: number) => {
+  for (const some of chunks(histories, together)) {
+    const orders = some.flatMap((history) => {
+      const { charges, random } = history
+      const charge = charges[between(random, 0, charges.length - 1)]
+      if (charge === undefined) return []
+      const left = charge.captured - charge.refunded
+      const amountMicros = random() < 0.3 ? undefined : between(random, 1, charge.captured)
+      return {
+        history,
+        charge,
+        amount: amountMicros ?? left,
+        amountMicros,
+        isRefused: (amountMicros ?? left) > left || left === 0,
+      }
+    })
+    await delivered(lane, (postgres) =>
+      postgres.transaction(async (each) => {
+        for (const { charge, amountMicros, isRefused } of orders) {
+          const made = await refund(each, {
+            ...{ taskId: charge.id, amountMicros, currency: 'USD', actor: 'a test', reason: 'a test' },
+            reference: `round ${round}`,
+          }).catch((error: unknown) => error)
+          if (isCrash(made)) throw made
+          if (isRefused) expect(made).toMatchObject({ code: 'conflict' })
+          else if (made instanceof Error) throw made
+        }
+      }),
+    )
+    for (const { history, charge, amount, isRefused } of orders) {
+      if (isRefused) continue
+      tally.refunds += 1
+      // A refund starts a due cycle, like a hold.
+      if (history.isDue) renewed(history)
+      charge.refunded += amount
+      history.revenue -= amount
+      history.available += amount
+    }
+  }
+}
+
 /** One step of each history of a lane, grouped by kind. */
 const takeRound = async (lane: Lane, round: number) => {
   const steps = new Map<string, History[]>()
@@ -481,11 +537,13 @@ const takeRound = async (lane: Lane, round: number) => {
         ? 'create'
         : chance < 0.66
           ? 'end'
-          : chance < 0.8 || (chance < 0.95 && history.requests.length === 0)
+          : chance < 0.8 || (chance < 0.94 && history.requests.length === 0)
             ? 'open'
-            : chance < 0.95
+            : chance < 0.94
               ? 'settle'
-              : 'move'
+              : chance < 0.955
+                ? 'move'
+                : 'refund'
     steps.set(kind, [...(steps.get(kind) ?? []), history])
   }
   const of = (kind: string) => steps.get(kind) ?? []
@@ -494,6 +552,7 @@ const takeRound = async (lane: Lane, round: number) => {
   await openRequests(lane, of('open'))
   await settleRequests(lane, of('settle'))
   await moveMoney(lane, of('move'), round)
+  await refundCharges(lane, of('refund'), round)
 }
 
 /** Ends the cycles of some accounts. Two workers renew some of them concurrently; the next hold renews the others. */
@@ -580,5 +639,6 @@ test(
     })
     process.stdout.write(`LEDGER_SEED=${seed} ${JSON.stringify({ histories: count, ...tally })}\n`)
     expect(tally.crashes).toBeGreaterThan(0)
+    expect(tally.refunds).toBeGreaterThan(0)
   },
 )

@@ -554,7 +554,7 @@ describe('receipts', () => {
     expect(open?.receipt).toEqual({
       ...{ object: 'receipt', id, model: 'vidB-2', status: 'pending', hold_micros: 400_000 },
       lines: [{ unit: 'second', unit_micros: 100_000, quantity: 4, total_micros: 400_000, currency: 'EUR' }],
-      ...{ captured_micros: null, released_micros: null, currency: 'EUR' },
+      ...{ captured_micros: null, released_micros: null, refunded_micros: 0, currency: 'EUR' },
       entries: [
         {
           ...{ movement: 'hold', amount_micros: 400_000, currency: 'EUR' },

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deleteKey } from '../../src/auth/key-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
-import { createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
+import { completeTask, createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
 import { createOperator, type Given, type Operator } from '../kit/operator.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { columnsOf, tablesWith, wholeRecordOf } from '../kit/whole-record.ts'
@@ -74,6 +74,11 @@ const task = async () => {
   const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
   return String((await askJson(`${gateway.url}/v1/videos`, text, order)).body['id'])
 }
+const completedTask = async () => {
+  const id = await task()
+  await completeTask(gateway, await account(), id)
+  return id
+}
 const failedTask = async () => {
   const id = await task()
   await endTask(gateway.database.postgres, id, {
@@ -118,6 +123,7 @@ const rows: Record<string, () => Promise<Given>> = {
   createOperatorKey: async () => ({ body: { name: 'day shift', role: 'read' } }),
   createTopUp: async () => ({ id: await account(), body: { amount_micros: 7, reason: 'An invoice' } }),
   createAdjustment: async () => ({ id: await account(), body: { amount_micros: -7, reason: 'A mistake' } }),
+  createRefund: async () => ({ id: await completedTask(), body: { reason: 'A bad video' } }),
   listMovements: async () => ({ id: await account() }),
   listLedgerEntries: async () => ({}),
   getLedgerAudit: async () => ({}),

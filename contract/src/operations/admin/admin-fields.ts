@@ -1,7 +1,7 @@
 /** Fields and query parameters that several admin operations share. */
 import { Type } from 'typebox'
 
-import { Deleted } from '../../fields.ts'
+import { Deleted, Nullable } from '../../fields.ts'
 import { limitGroups, type LimitGroup } from '../../operation.ts'
 
 export const ResourceId = (resource: string) => ({
@@ -26,6 +26,25 @@ export const ownerQuery = {
   account_id: Type.String({ description: 'Only this account.' }),
   key_id: Type.String({ description: 'Only this key.' }),
 }
+
+const accountName = Type.String({ description: 'Name of the account.' })
+const keyName = Type.String({ description: 'Name of the key.' })
+
+/** The account that an object belongs to. */
+export const accountFields = {
+  account_id: Type.String({ description: 'Id of the account.' }),
+  account_name: accountName,
+}
+
+/** The account and the key that created an object. */
+export const ownerFields = {
+  ...accountFields,
+  key_id: Type.String({ description: 'Id of the key that created it.' }),
+  key_name: keyName,
+}
+
+/** The names beside ids that may be null. */
+export const nullableNames = { account_name: Nullable(accountName), key_name: Nullable(keyName) }
 
 export const Days = (description: string) => Type.Integer({ minimum: 1, maximum: 36_500, description })
 

@@ -79,6 +79,7 @@ export const Key = Type.Object(
     id: Type.String({ description: 'Id of the key.' }),
     object: ObjectType('key'),
     account_id: Nullable(Type.String({ description: 'Id of the account; null for an operator key.' })),
+    account_name: Nullable(Type.String({ description: 'Name of the account; null for an operator key.' })),
     kind: Type.String({
       enum: ['payg', 'subscription', 'admin'],
       description: 'What the key is for: pay-as-you-go, subscription or administration.',

@@ -1,4 +1,4 @@
-/** Top-ups, adjustments, the ledger and receipts. */
+/** Top-ups, adjustments, refunds, the ledger and receipts. */
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
@@ -7,18 +7,30 @@ import { amountMax, Currency, Micros, RequestCurrency, RequestMicros } from '../
 import { errorsOfBodies, type Operation } from '../../operation.ts'
 import { Receipt } from '../account.ts'
 import { Balance } from './accounts.ts'
-import { pageQuery, ResourceId, Wallet } from './admin-fields.ts'
+import { accountFields, ownerFields, pageQuery, ResourceId, Wallet } from './admin-fields.ts'
 
 const AnyReceipt = Type.Object({
   ...Receipt.properties,
+  ...ownerFields,
   provider: Nullable(Type.String({ description: 'The provider that did the work; null if none has yet.' })),
   cost_micros: Nullable(
     Micros(
       'What the provider charges; null until it is known, or if the costs of the route are not configured.',
     ),
   ),
-  margin_micros: Nullable(Micros('Amount charged minus cost; null until both are known.')),
+  margin_micros: Nullable(Micros('Amount charged minus refunds and cost; null until both are known.')),
 })
+
+const reasonRequest = {
+  reason: Type.String({ maxLength: 500, description: 'The reason, for the audit log.' }),
+  reference: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        'Your own reference, such as an invoice number. A request that repeats a reference does not move money again.',
+    }),
+  ),
+}
 
 const movementRequest = {
   currency: Type.Optional(RequestCurrency),
@@ -29,14 +41,7 @@ const movementRequest = {
       description: 'The wallet: pay-as-you-go or subscription.',
     }),
   ),
-  reason: Type.String({ maxLength: 500, description: 'The reason, for the audit log.' }),
-  reference: Type.Optional(
-    Type.String({
-      maxLength: 200,
-      description:
-        'Your own reference, such as an invoice number. A request that repeats a reference does not move money again.',
-    }),
-  ),
+  ...reasonRequest,
 }
 
 export const TopUpBody = Type.Object({
@@ -52,15 +57,26 @@ export const AdjustmentBody = Type.Object({
   ...movementRequest,
 })
 
+export const RefundBody = Type.Object({
+  amount_micros: Type.Optional(
+    RequestMicros('Amount to refund. Defaults to everything that was charged and not refunded yet.', 1),
+  ),
+  currency: Type.Optional(RequestCurrency),
+  ...reasonRequest,
+})
+
 export const AccountMovement = Type.Object({
   id: Type.String({ description: 'Id of the movement.' }),
   object: ObjectType('movement'),
-  account_id: Type.String({ description: 'Id of the account.' }),
+  ...accountFields,
   kind: Type.String({
-    enum: ['top_up', 'grant', 'adjustment', 'expiry'],
+    enum: ['top_up', 'grant', 'adjustment', 'expiry', 'refund'],
     description:
-      'Kind of movement. A `grant` starts a cycle of a subscription, an `expiry` removes the unspent rest of a cycle.',
+      'Kind of movement. A `grant` starts a cycle of a subscription, an `expiry` removes the unspent rest of a cycle, a `refund` returns the charge of a task or request.',
   }),
+  task_id: Nullable(
+    Type.String({ description: 'Id of the task or request that was refunded; null for other movements.' }),
+  ),
   wallet: Wallet,
   amount_micros: Micros('Amount of the movement; negative if it lowers the balance.'),
   currency: Currency,
@@ -74,9 +90,16 @@ export type AccountMovement = Static<typeof AccountMovement>
 export const CreatedMovement = Type.Object({ ...AccountMovement.properties, balance: Balance })
 export type CreatedMovement = Static<typeof CreatedMovement>
 
+export const CreatedRefund = Type.Object({
+  ...CreatedMovement.properties,
+  captured_micros: Micros('Amount charged for the task or request.'),
+  refunded_micros: Micros('The part of it that was refunded, including this refund.'),
+})
+export type CreatedRefund = Static<typeof CreatedRefund>
+
 export const LedgerEntry = Type.Object({
   id: Type.String({ description: 'Id of the entry.' }),
-  account_id: Type.String({ description: 'Id of the account.' }),
+  ...accountFields,
   wallet: Wallet,
   task_id: Nullable(
     Type.String({ description: 'Id of the task, request or movement that the entry belongs to.' }),
@@ -135,12 +158,26 @@ export const ledgerOperations = {
     answer: { description: 'The movement and the new balance.', schema: CreatedMovement },
     errors: [...errorsOfBodies, 'resource_not_found', 'conflict'],
   },
+  createRefund: {
+    id: 'createRefund',
+    method: 'POST',
+    path: '/admin/v1/receipts/{id}/refunds',
+    summary: 'Refund a task or request',
+    description:
+      'Returns the charge of a task or request to the wallet that paid for it, in full or in part. The refunds of a task or request never exceed its charge.',
+    access: 'operator',
+    roles: ['finance', 'admin'],
+    parameters: { path: ResourceId('task or request') },
+    body: { form: null, json: [RefundBody], sizeBytesMax: mebibyte },
+    answer: { description: 'The movement and the new balance.', schema: CreatedRefund },
+    errors: [...errorsOfBodies, 'task_not_found', 'conflict'],
+  },
   listMovements: {
     id: 'listMovements',
     method: 'GET',
     path: '/admin/v1/accounts/{id}/movements',
     summary: 'List the movements of an account',
-    description: 'Lists the top-ups, grants, adjustments and expiries of an account, newest first.',
+    description: 'Lists the top-ups, grants, adjustments, expiries and refunds of an account, newest first.',
     access: 'operator',
     roles: ['read', 'support', 'finance', 'admin'],
     parameters: { path: accountId, optionalQuery: pageQuery },
@@ -159,9 +196,11 @@ export const ledgerOperations = {
       optionalQuery: {
         ...pageQuery,
         account_id: Type.String({ description: 'Only this account.' }),
-        task_id: Type.String({ description: 'Only this task, request or movement.' }),
+        task_id: Type.String({
+          description: 'Only this task or request with its refunds, or this movement.',
+        }),
         movement: Type.String({
-          enum: ['top_up', 'grant', 'adjustment', 'expiry', 'hold', 'capture', 'release'],
+          enum: ['top_up', 'grant', 'adjustment', 'expiry', 'hold', 'capture', 'release', 'refund'],
           description: 'Only movements of this kind.',
         }),
         ...periodQuery,

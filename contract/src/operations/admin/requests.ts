@@ -5,7 +5,7 @@ import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
 import { Micros } from '../../money.ts'
 import type { Operation } from '../../operation.ts'
 import { UsageFormat, UsageRow } from '../account.ts'
-import { ownerQuery, pageQuery } from './admin-fields.ts'
+import { nullableNames, ownerQuery, pageQuery } from './admin-fields.ts'
 
 export const LoggedRequest = Type.Object({
   id: Type.String({ description: 'Id of the request: the `x-request-id` of its response.' }),
@@ -13,6 +13,7 @@ export const LoggedRequest = Type.Object({
   at: Time('When the request arrived.'),
   account_id: Nullable(Type.String({ description: 'Id of the account; null without a valid key.' })),
   key_id: Nullable(Type.String({ description: 'Id of the key; null without a valid key.' })),
+  ...nullableNames,
   operation: Type.String({ description: 'Id of the operation.' }),
   method: Type.String({ description: 'HTTP method.' }),
   path: Type.String({ description: 'Path of the URL.' }),
@@ -36,10 +37,22 @@ const model = Type.String({ description: 'Only this model.' })
 /** Usage with what it cost at the providers, which customers do not see. */
 export const TotalUsageRow = Type.Object({
   ...UsageRow.properties,
+  account_name: nullableNames.account_name,
   provider: Nullable(Type.String({ description: 'Name of the provider; null if not grouped by provider.' })),
-  cost_micros: Micros('What the providers charge, as far as the costs of their routes are configured.'),
-  margin_micros: Micros('Amount charged minus cost, of the tasks and requests whose cost is known.'),
-  unknown_costs: Type.Integer({ description: 'Charged tasks and requests whose cost is not known.' }),
+  cost_micros: Nullable(
+    Micros(
+      'What the providers charge for the tasks and requests whose cost is known; null if none is known.',
+    ),
+  ),
+  margin_micros: Nullable(
+    Micros(
+      'Amount charged minus refunds and cost, of the tasks and requests whose cost is known; null if none is known.',
+    ),
+  ),
+  unknown_costs: Type.Integer({
+    description:
+      'Charged tasks and requests whose cost is not known, so `cost_micros` and `margin_micros` leave them out.',
+  }),
 })
 export type TotalUsageRow = Static<typeof TotalUsageRow>
 

@@ -5,14 +5,13 @@ import { Nullable, ObjectType, Page, periodQuery, taskErrorFields, taskId, Time 
 import { Currency, Micros } from '../../money.ts'
 import { errorsOfTasks, type Operation } from '../../operation.ts'
 import { PriceLine } from '../account.ts'
-import { ownerQuery, pageQuery } from './admin-fields.ts'
+import { ownerFields, ownerQuery, pageQuery } from './admin-fields.ts'
 
 export const AdminTask = Type.Object({
   id: Type.String({ description: 'Id of the task.' }),
   object: ObjectType('task'),
   kind: Type.String({ enum: ['video', 'transcription'], description: 'Kind of task.' }),
-  account_id: Type.String({ description: 'Id of the account.' }),
-  key_id: Type.String({ description: 'Id of the key that created the task.' }),
+  ...ownerFields,
   model: Type.String({ description: 'Id of the model.' }),
   provider: Nullable(
     Type.String({
@@ -101,6 +100,7 @@ const Attempts = Type.Object(
 const AdminTaskDetail = Type.Object({
   ...AdminTask.properties,
   prices: Type.Array(PriceLine, { description: 'How the price was calculated.' }),
+  refunded_micros: Micros('Part of the charge that was refunded.'),
   cost_micros: Nullable(
     Micros('What the provider charges; null if no provider has accepted the task or its costs are unknown.'),
   ),

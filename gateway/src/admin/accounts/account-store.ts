@@ -47,6 +47,18 @@ export const findAccount = async (database: Database, id: string): Promise<Accou
   return rows[0]
 }
 
+/** The names of an account and of one of its keys, deleted or not. */
+export const findNames = async (
+  database: Database,
+  { accountId, keyId }: { accountId: string; keyId: string },
+): Promise<{ account_name: string; key_name: string }> => {
+  const { rows } = await database.query<{ account_name: string; key_name: string }>(
+    `select (select name from accounts where id = $1) as account_name, (select name from keys where id = $2) as key_name`,
+    [accountId, keyId],
+  )
+  return rows[0] ?? { account_name: '', key_name: '' }
+}
+
 /** Reads an account and locks it until the transaction ends. */
 export const lockAccount = async (database: Database, id: string): Promise<AccountRecord | undefined> => {
   await database.query('select from accounts where id = $1 for no key update', [id])

@@ -30,6 +30,7 @@ export interface KeyBudget {
 export interface KeyRecord extends KeySettings {
   id: string
   accountId: string | null
+  accountName: string | null
   kind: KeyKind
   hint: string
   quotaMicros: number | null
@@ -41,7 +42,7 @@ export interface KeyRecord extends KeySettings {
 }
 
 const keysWhere = (where: string) =>
-  `select k.id, k.account_id as "accountId", k.kind, k.role, k.name, k.hint, k.models, k.addresses,
+  `select k.id, k.account_id as "accountId", (select name from accounts where id = k.account_id) as "accountName", k.kind, k.role, k.name, k.hint, k.models, k.addresses,
           k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
           k.requests_per_minute as "requestsPerMinute", k.limits, k.concurrency, k.dialect,
           q.quota_micros as "quotaMicros", coalesce(q.used_micros, 0) as "usedMicros", b.budgets,

@@ -7,6 +7,7 @@ export const presentKey = (key: KeyRecord, currency: string): Key => ({
   id: key.id,
   object: 'key',
   account_id: key.accountId,
+  account_name: key.accountName,
   kind: key.kind,
   role: key.role,
   hint: key.hint,

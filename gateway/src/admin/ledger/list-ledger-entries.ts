@@ -13,6 +13,7 @@ import { listLedgerRecords, type LedgerRecord } from './ledger-list-store.ts'
 const presentEntry = (entry: LedgerRecord, currency: string): LedgerEntry => ({
   id: String(entry.id),
   account_id: entry.accountId,
+  account_name: entry.accountName,
   wallet: entry.wallet,
   task_id: entry.taskId,
   movement: entry.movement,

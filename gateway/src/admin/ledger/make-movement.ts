@@ -1,6 +1,8 @@
 import type { AdjustmentBody, CreatedMovement } from '@kinora/contract/operations/admin/ledger'
 import type { Static } from 'typebox'
 
+import type { WalletState } from '../../billing/ledger/ledger-store.ts'
+import type { AccountMovement } from '../../billing/ledger/movement-store.ts'
 import type { MovementMade, OperatorOrder } from '../../billing/ledger/movements.ts'
 import type { Wallet } from '../../billing/money/money.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
@@ -10,8 +12,12 @@ import { actorOf } from '../audit-log/audit.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { presentMovement } from './present-movement.ts'
 
-const presentMade = ({ movement, balance }: MovementMade, currency: string): CreatedMovement => ({
-  ...presentMovement(movement, currency),
+/** A movement that was just made, with the balance after it. */
+export const presentMade = (
+  { movement, balance }: { movement: AccountMovement; balance: WalletState },
+  { accountName, taskId = null, currency }: { accountName: string; taskId?: string | null; currency: string },
+): CreatedMovement => ({
+  ...presentMovement({ ...movement, accountName, taskId }, currency),
   balance: {
     wallet: movement.wallet,
     available_micros: balance.availableMicros,
@@ -30,7 +36,8 @@ export const makeMovement = async (
 ): Promise<CreatedMovement> => {
   const accountId = givenId(call, 'account')
   return postgres.transaction(async (database) => {
-    if ((await findAccount(database, accountId)) === undefined) throw notFound('account')
+    const account = await findAccount(database, accountId)
+    if (account === undefined) throw notFound('account')
     const made = await move(database, {
       accountId,
       wallet: (given.wallet ?? 'payg') as Wallet,
@@ -40,7 +47,7 @@ export const makeMovement = async (
       reason: given.reason,
       reference: given.reference,
     })
-    const after = presentMade(made, call.operator.currency)
+    const after = presentMade(made, { accountName: account.name, currency: call.operator.currency })
     if (!made.isRepeat) await call.audit(database, { action, target: accountId, after })
     return after
   })

@@ -2,6 +2,7 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import type { ProviderAttempt } from '@kinora/contract/operations/admin/tasks'
 
 import { priceLine } from '../../billing/ledger/receipt.ts'
+import { listRefunds } from '../../billing/ledger/refund-store.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { findEvents } from '../../videos/lifecycle/task-event-store.ts'
@@ -52,10 +53,12 @@ export const getTask =
     const task = await readAnyTask(database, path.id)
     const { order, prices, costMicros, upstream } = task
     const { retriedFrom } = order
+    const refunds = await listRefunds(database, task.id)
     return {
       body: {
         ...presentTask(task, currency),
         prices: prices.map((price) => priceLine(price, currency)),
+        refunded_micros: refunds.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
         cost_micros: costMicros,
         retried_from: typeof retriedFrom === 'string' ? retriedFrom : null,
         upstream,

@@ -2,21 +2,22 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import type { LoggedRequest } from '@kinora/contract/operations/admin/requests'
 
 import type { Handler } from '../../http/call.ts'
-import type { CompletedRequest } from '../../http/completed-request.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { listRequests as findRequests } from '../../request-log/request-log-store.ts'
+import { listRequests as findRequests, type LoggedRecord } from '../../request-log/request-log-store.ts'
 import { givenFilterId } from '../given-id.ts'
 import { idText, milliseconds, pageOf, readCursor, rowsFor } from '../page.ts'
 import { givenTime, secondsOf } from '../unix-time.ts'
 
 const timeoutMs = 10_000
 
-const present = (request: CompletedRequest): LoggedRequest => ({
+const present = (request: LoggedRecord): LoggedRequest => ({
   id: request.id,
   object: 'request',
   at: secondsOf(request.at),
   account_id: request.accountId,
+  account_name: request.accountName,
   key_id: request.keyId,
+  key_name: request.keyName,
   operation: request.operation,
   method: request.method,
   path: request.path,

@@ -10,7 +10,9 @@ export interface TaskRecord {
   day: string
   kind: 'video' | 'transcription'
   accountId: string
+  accountName: string
   keyId: string
+  keyName: string
   model: string
   provider: string | null
   state: 'pending' | 'processing' | 'completed' | 'failed'
@@ -40,6 +42,8 @@ interface TaskFilter {
 }
 
 const common = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.state,
+  (select name from accounts where id = t.account_id) as "accountName",
+  (select name from keys where id = t.key_id) as "keyName",
   t.error_code as "errorCode", t.error_message as "errorMessage", t.hold_micros as "holdMicros",
   t.captured_micros as "capturedMicros", t.created_at as "createdAt",
   ${microsecondsOf('t.created_at')} as "createdMicroseconds", t.finished_at as "finishedAt"`

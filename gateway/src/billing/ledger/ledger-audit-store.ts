@@ -71,6 +71,14 @@ const taskInvariants: Invariant[] = [
            select hold_micros, captured_micros from transcription_tasks where day = t.day and id = t.task_id) r on true
         where r.hold_micros <> t.hold or coalesce(r.captured_micros, 0) <> t.capture`,
   },
+  {
+    name: 'refunds_name_tasks',
+    meaning: 'Every refund in the ledger names the task or request that it returns money of.',
+    violations: (legs) =>
+      `select entry.task_id as example from (select * from ${legs}) entry
+        where entry.movement = 'refund' and entry.book = 'available'
+          and not exists (select from refunds r where r.id = entry.task_id and r.day = entry.day)`,
+  },
 ]
 
 /** Invariants of the current state, which is small. */
@@ -101,13 +109,17 @@ const stateInvariants: Invariant[] = [
   },
 ]
 
-/** The net amount of each hold of a key, with the time of the hold. */
+/** The net amount of each hold of a key, without what was refunded, with the time of the hold. */
 const uses = `select hold.account_id, hold.wallet, hold.key_id, hold.created_at as at,
-                     hold.amount_micros - coalesce(release.amount_micros, 0) as amount
+                     hold.amount_micros - coalesce(release.amount_micros, 0) - coalesce(refund.amount_micros, 0) as amount
                 from ledger_entries hold
                 left join ledger_entries release
                   on release.day = hold.day and release.task_id = hold.task_id
                  and release.movement = 'release' and release.book = 'available'
+                left join (select r.task_id, r.task_day, sum(m.amount_micros) as amount_micros
+                             from refunds r join account_movements m on m.id = r.id
+                            group by r.task_id, r.task_day) refund
+                  on refund.task_day = hold.day and refund.task_id = hold.task_id
                where hold.movement = 'hold' and hold.book = 'held' and hold.key_id is not null`
 
 /** Invariants over the whole history of a key or an account. */
@@ -144,7 +156,7 @@ const historyInvariants: Invariant[] = [
   },
   {
     name: 'movements_match_ledger',
-    meaning: 'Every top-up, grant, adjustment, and expiry is in the ledger with its amount.',
+    meaning: 'Every top-up, grant, adjustment, expiry, and refund is in the ledger with its amount.',
     violations: () =>
       `select m.id as example
          from account_movements m
@@ -152,6 +164,25 @@ const historyInvariants: Invariant[] = [
            on l.task_id = m.id and l.movement = m.kind and l.book = 'available' and l.account_id = m.account_id
           and l.wallet = m.wallet
         where l.amount_micros is distinct from m.amount_micros`,
+  },
+]
+
+/** Invariants of refunds, each as a query over `refunds`. An incremental audit checks only tasks with new refunds. */
+const refundInvariants: Invariant[] = [
+  {
+    name: 'refunds_at_most_capture',
+    meaning:
+      'The refunds of a task or request go to the wallet that paid for it, and never exceed its capture in total.',
+    violations: (refunds) =>
+      `select r.task_id as example
+         from ${refunds} r
+         join account_movements m on m.id = r.id
+         left join ledger_entries capture
+           on capture.day = r.task_day and capture.task_id = r.task_id and capture.movement = 'capture'
+          and capture.book = 'revenue' and capture.account_id = m.account_id and capture.wallet = m.wallet
+        group by r.task_day, r.task_id
+       having sum(m.amount_micros) > coalesce(min(capture.amount_micros), 0) or count(capture.id) < count(*)
+           or min(m.amount_micros) <= 0`,
   },
 ]
 
@@ -241,6 +272,9 @@ export const checkAll = async (database: Database): Promise<Finding[]> => {
   for (const invariant of [...taskInvariants, ...stateInvariants, ...historyInvariants]) {
     findings.push(await check(database, invariant, invariant.violations('ledger_entries')))
   }
+  for (const invariant of refundInvariants) {
+    findings.push(await check(database, invariant, invariant.violations('refunds')))
+  }
   return findings
 }
 
@@ -260,6 +294,13 @@ export const checkRecent = async (database: Database, since: Date): Promise<Incr
                         on t.day = l.day and t.task_id = l.task_id)`
   for (const invariant of taskInvariants) {
     partial.push(await check(database, invariant, invariant.violations(`${recent} l`), { values: [since] }))
+  }
+  const recentRefunds = `(select r.* from refunds r
+                             where r.task_id in (select made.task_id from refunds made
+                                                   join account_movements m on m.id = made.id
+                                                  where m.created_at >= $1))`
+  for (const invariant of refundInvariants) {
+    partial.push(await check(database, invariant, invariant.violations(recentRefunds), { values: [since] }))
   }
   for (const invariant of stateInvariants) {
     complete.push(await check(database, invariant, invariant.violations('')))

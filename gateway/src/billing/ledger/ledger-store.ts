@@ -5,7 +5,7 @@ import { insertRequestsSql, type NewMeteredRequest } from './metered-request-sto
 /** A timestamp in the text format of PostgreSQL: a Date would drop the microseconds that order entries. */
 export type Instant = string
 
-/** A change of the used amounts of a key and an account. `at` is the time of the hold, also for its release. */
+/** A change of the used amounts of a key and an account. `at` is the time of the hold, also for its release and refund. */
 interface UsageChange {
   accountId: string
   wallet: Wallet
@@ -14,7 +14,7 @@ interface UsageChange {
   amountMicros: number
 }
 
-/** The times of the holds that are released, by task. */
+/** The times of the holds that are released or refunded, by the id of the movement's task. */
 export type HeldSince = Map<string, Instant>
 
 const usageChangesOf = (
@@ -23,7 +23,7 @@ const usageChangesOf = (
   heldSince: HeldSince,
 ): UsageChange[] =>
   movements.flatMap(({ kind, accountId, wallet, taskId, keyId, amountMicros }) => {
-    if (keyId === undefined || (kind !== 'hold' && kind !== 'release')) return []
+    if (keyId === undefined || !['hold', 'release', 'refund'].includes(kind)) return []
     if (kind === 'hold') return { accountId, wallet, keyId, at: at ?? 'now', amountMicros }
     const since = heldSince.get(taskId ?? '')
     return since === undefined ? [] : { accountId, wallet, keyId, at: since, amountMicros: -amountMicros }

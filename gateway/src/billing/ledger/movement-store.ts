@@ -5,7 +5,7 @@ export interface AccountMovement {
   id: string
   accountId: string
   wallet: Wallet
-  kind: 'top_up' | 'grant' | 'adjustment' | 'expiry'
+  kind: 'top_up' | 'grant' | 'adjustment' | 'expiry' | 'refund'
   /** Negative for a debit. */
   amountMicros: number
   actor: string

@@ -5,13 +5,14 @@ import type { Database } from '../../platform/postgres.ts'
 import { timeOfUuidV7 } from '../../platform/uuid.ts'
 import type { Price } from '../prices/price.ts'
 import { findCharged, receiptEntries, type Charged } from './receipt-store.ts'
+import { listRefunds } from './refund-store.ts'
 
 // Every id either ends in a UUID v7, which contains its time, or has the Unix time after the model.
 const uuidAtEnd = /_([0-9a-f-]{36})$/
 const secondsInside = /:(?:remix-)?(\d{10})-/
 
 /** The creation day (UTC) that an id contains; undefined if the text is not an id. */
-const dayOf = (id: string): string | undefined => {
+export const dayOfId = (id: string): string | undefined => {
   const uuid = uuidAtEnd.exec(id)?.[1]
   const seconds = secondsInside.exec(id)?.[1]
   const atMs =
@@ -41,12 +42,16 @@ export const readReceipt = async (
   database: Database,
   { id, currency, accountId }: { id: string; currency: string; accountId?: string | undefined },
 ): Promise<{ receipt: Receipt; charged: Charged } | undefined> => {
-  const day = dayOf(id)
+  const day = dayOfId(id)
   if (day === undefined) return undefined
   const charged = await findCharged(database, { id, day, accountId })
   if (charged === undefined) return undefined
   const { holdMicros, capturedMicros } = charged
-  const entries = await receiptEntries(database, { id, day, accountId: charged.accountId })
+  const refunds = await listRefunds(database, id)
+  const entries = [
+    ...(await receiptEntries(database, { id, day, accountId: charged.accountId })),
+    ...refunds.map(({ amountMicros, createdAt }) => ({ movement: 'refund', amountMicros, createdAt })),
+  ]
   const receipt: Receipt = {
     object: 'receipt',
     id,
@@ -56,6 +61,7 @@ export const readReceipt = async (
     hold_micros: holdMicros,
     captured_micros: capturedMicros,
     released_micros: capturedMicros === null ? null : holdMicros - capturedMicros,
+    refunded_micros: refunds.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
     currency,
     entries: entries.map((entry) => ({
       movement: entry.movement,

@@ -4,7 +4,15 @@
  */
 export type Wallet = 'payg' | 'subscription'
 export type Book = 'funding' | 'available' | 'held' | 'revenue'
-export type MovementKind = 'top_up' | 'grant' | 'adjustment' | 'expiry' | 'hold' | 'capture' | 'release'
+export type MovementKind =
+  | 'top_up'
+  | 'grant'
+  | 'adjustment'
+  | 'expiry'
+  | 'hold'
+  | 'capture'
+  | 'release'
+  | 'refund'
 
 export const movementBooks: Record<MovementKind, { from: Book; to: Book }> = {
   top_up: { from: 'funding', to: 'available' },
@@ -15,6 +23,7 @@ export const movementBooks: Record<MovementKind, { from: Book; to: Book }> = {
   hold: { from: 'available', to: 'held' },
   capture: { from: 'held', to: 'revenue' },
   release: { from: 'held', to: 'available' },
+  refund: { from: 'revenue', to: 'available' },
 }
 
 export interface Movement {
@@ -25,7 +34,7 @@ export interface Movement {
   taskId: string | null
   day: string
   amountMicros: number
-  /** The key whose limits a hold counts against and a release restores. */
+  /** The key whose limits a hold counts against and a release or refund restores. */
   keyId?: string
 }
 
