@@ -418,7 +418,8 @@ export const settings = {
     read: bytes,
     default: '16KiB',
     isLimit: true,
-    description: 'Minimum upload rate in bytes per second, over any 15 seconds of waiting for the sender.',
+    description:
+      'Minimum upload rate in bytes per second, over any 15 seconds of waiting for the sender. For accounts with many uploads it rises up to four times while uploads fill LIMIT_UPLOADS_IN_FLIGHT.',
   }),
   LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN: setting({
     read: bytes,

@@ -1,6 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { createAdmission, resources, type AdmissionLimits, type Client } from './admission.ts'
 
@@ -104,4 +104,66 @@ test('no sequence of acquiring and releasing exceeds a limit or leaks a resource
       for (const resource of resources) expect(admission.inFlight(resource)).toBe(0)
     }),
   )
+})
+
+describe('uploads over the total', () => {
+  /** Uploads of an account that arrive at these rates; `aborted` lists the rates of those that were aborted. */
+  const startAll = (admission: ReturnType<typeof createAdmission>, account: number, rates: number[]) => {
+    const aborted: number[] = []
+    const tickets = rates.map((rate) => {
+      const ticket = admission.open(client(account, account, 1))
+      const abort = (reason: ApiError) => {
+        expect(reason).toMatchObject({ code: 'rate_limit_exceeded', headers: { 'retry-after': '5' } })
+        aborted.push(rate)
+      }
+      return { ...ticket, arrived: ticket.beginUpload({ bytesPerSecond: () => rate, abort }) }
+    })
+    return { aborted, tickets }
+  }
+
+  test('abort the slowest upload of the account with the most, until the accounts have equally many', () => {
+    const admission = createAdmission(limitsOf(99, 99, 99, 10))
+    const most = startAll(admission, 1, [50, 10, 40, 20, 30])
+    const some = startAll(admission, 2, [1, 1, 1, 1])
+    const few = startAll(admission, 3, [5, 5])
+    expect([most.aborted, some.aborted]).toEqual([[10, 20], []])
+    startAll(admission, 3, [5])
+    expect([most.aborted, some.aborted, few.aborted]).toEqual([[10, 20], [1], []])
+    expect(codeOf(() => startAll(admission, 3, [5]))).toBe('service_unavailable')
+    expect(admission.inFlight('uploads')).toBe(9)
+  })
+
+  test('do not abort an upload that has arrived, and not for an account above its own limit', () => {
+    const admission = createAdmission(limitsOf(99, 99, 5, 10))
+    const { tickets } = startAll(admission, 1, [1, 2, 3, 4])
+    const [slow] = tickets
+    slow?.arrived()
+    const other = startAll(admission, 2, [1, 2, 3, 4, 5])
+    const { aborted } = startAll(admission, 3, [1])
+    expect([other.aborted, aborted]).toEqual([[1], []])
+    expect(codeOf(() => startAll(admission, 1, [9, 9]))).toBe('service_unavailable')
+    expect(codeOf(() => startAll(createAdmission(limitsOf(99, 99, 1, 1)), 1, [9, 9]))).toBe(
+      'service_unavailable',
+    )
+  })
+
+  test('must arrive faster the fuller the total is, if their account has many of them', () => {
+    const admission = createAdmission(limitsOf(99, 99, 99, 100))
+    const many = startAll(
+      admission,
+      1,
+      Array.from({ length: 44 }, () => 1),
+    ).tickets[0]
+    const single = startAll(admission, 2, [1]).tickets[0]
+    const small = admission.open(client(1, 1, 1))
+    expect(many?.uploadRateFactor()).toBe(1)
+    startAll(
+      admission,
+      1,
+      Array.from({ length: 45 }, () => 1),
+    )
+    expect(many?.uploadRateFactor()).toBe(4)
+    expect(single?.uploadRateFactor()).toBe(1)
+    expect(small.uploadRateFactor()).toBe(1)
+  })
 })

@@ -9,6 +9,7 @@
 import { ApiError } from '@kinora/contract/errors'
 
 import { addressPrefixOf } from './address-prefix.ts'
+import { createArrivingUploads, type ArrivingUpload } from './arriving-uploads.ts'
 
 export const resources = ['requests', 'uploads', 'bodyBytes', 'spoolBytes'] as const
 type Resource = (typeof resources)[number]
@@ -37,6 +38,13 @@ export interface Ticket {
   /** Acquires more of a resource, or throws. */
   take: (resource: Resource, amount: number) => void
   release: (resource: Resource) => void
+  /**
+   * Acquires an upload, if necessary by aborting one of another account. The returned function must be called when the
+   * body has arrived; from then on it is not aborted any more.
+   */
+  beginUpload: (upload: ArrivingUpload) => () => void
+  /** How many times the usual minimum rate the upload must have now. */
+  uploadRateFactor: () => number
   /** Releases everything; later calls have no effect. */
   close: () => void
 }
@@ -99,10 +107,16 @@ export const createAdmission = (limits: AdmissionLimits): Admission => {
     return scope === 'total' && !isOperator ? Math.floor(limit * (1 - operatorShare)) : limit
   }
 
+  const arriving = createArrivingUploads()
+  const inFlight: Admission['inFlight'] = (resource) => counts[resource].get('total') ?? 0
+
   return {
-    inFlight: (resource) => counts[resource].get('total') ?? 0,
+    inFlight,
     open: (client) => {
       const counters = countersOf(client)
+      const isOperator = client.isOperator === true
+      // Operators have a reserve of their own.
+      const owner = isOperator ? undefined : (client.accountId ?? addressPrefixOf(client.address))
       const held: Record<Resource, number> = { requests: 0, uploads: 0, bodyBytes: 0, spoolBytes: 0 }
       let isClosed = false
       const add = (resource: Resource, amount: number) => {
@@ -114,19 +128,51 @@ export const createAdmission = (limits: AdmissionLimits): Admission => {
           else of.set(counter, count)
         }
       }
+      /** The first scope whose limit the amount would exceed. */
+      const findExceeded = (resource: Resource, amount: number) => {
+        const counter = counters.find(
+          ([scope, name]) =>
+            (counts[resource].get(name) ?? 0) + amount > limitOf(resource, scope, isOperator),
+        )
+        return counter?.[0]
+      }
+      const take = (resource: Resource, amount: number) => {
+        // A closed ticket acquires nothing, even if the handler still runs.
+        if (isClosed || amount === 0) return
+        const scope = findExceeded(resource, amount)
+        if (scope !== undefined) throw refusalOf(resource, scope, limitOf(resource, scope, isOperator))
+        add(resource, amount)
+      }
+      const release = (resource: Resource) => add(resource, -held[resource])
+      let endUpload: (() => void) | undefined
       return {
-        take: (resource, amount) => {
-          // A closed ticket acquires nothing, even if the handler still runs.
-          if (isClosed || amount === 0) return
-          for (const [scope, counter] of counters) {
-            const limit = limitOf(resource, scope, client.isOperator === true)
-            if ((counts[resource].get(counter) ?? 0) + amount > limit) throw refusalOf(resource, scope, limit)
+        take,
+        release,
+        beginUpload: (upload) => {
+          if (isClosed || owner === undefined) {
+            take('uploads', 1)
+            return () => undefined
           }
-          add(resource, amount)
+          if (findExceeded('uploads', 1) === 'total') arriving.makeRoomFor(owner)
+          take('uploads', 1)
+          const end = arriving.add(owner, {
+            ...upload,
+            abort: (reason) => {
+              end()
+              release('uploads')
+              upload.abort(reason)
+            },
+          })
+          endUpload = end
+          return end
         },
-        release: (resource) => add(resource, -held[resource]),
+        uploadRateFactor: () =>
+          owner === undefined || endUpload === undefined
+            ? 1
+            : arriving.rateFactor(owner, inFlight('uploads') / limitOf('uploads', 'total', false)),
         close: () => {
           isClosed = true
+          endUpload?.()
           for (const resource of resources) add(resource, -held[resource])
         },
       }

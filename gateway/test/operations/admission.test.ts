@@ -262,6 +262,39 @@ describe('uploads in flight', () => {
     expect((await askUntilAdmitted(create)).status).toBe(200)
   })
 
+  test('of an account that has all of them give way to another account, which is served', async () => {
+    // A tenth is reserved for operators, and nothing must be too slow while the test prepares.
+    await using own = await limited({
+      LIMIT_UPLOADS_IN_FLIGHT: 'total=5',
+      LIMIT_UPLOAD_BYTES_PER_SECOND_MIN: '0',
+    })
+    const before = (await recordOf(gateway)).files.length
+    const senders: Sender[] = []
+    for (let count = 0; count < 4; count += 1) {
+      const sender = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
+      sender.socket.write(partOfForm('input_reference', 'some of it'))
+      senders.push(sender)
+    }
+    await expect
+      .poll(async () => (await recordOf(gateway)).files.length, { timeout: 60_000 })
+      .toBe(before + 4)
+    try {
+      const large = { ...order, unknown: 'a'.repeat(100_000) }
+      expectProblem(await askJson(`${own.url}/v1/videos`, poor.text, large), 'insufficient_balance')
+      expect(senders.map(({ text }) => text())).toEqual(['', '', '', ''])
+      expect((await askJson(`${own.url}/v1/videos`, other.text, large)).status).toBe(200)
+      const answered = () => senders.filter(({ text }) => text() !== '')
+      await expect.poll(() => answered().length).toBe(1)
+      const [aborted] = answered()
+      expect(await aborted?.status()).toBe(429)
+      expect(aborted?.text()).toMatch(/retry-after: 5/i)
+      expect(aborted?.text()).toContain('Send fewer at once')
+    } finally {
+      // The gateway would wait for them when it closes.
+      senders.forEach(gone)
+    }
+  })
+
   test('are counted by their bytes on disk as they arrive, and leave no files', async () => {
     await using own = await limited({ LIMIT_SPOOL_BYTES: 'key=100KiB' })
     const before = await recordOf(gateway)

@@ -239,12 +239,14 @@ export const readForm = async (
     for (const name of limits.singleNames) if (fields.isRepeated(name)) throw givenTwice(name)
     return { fields, discard }
   } catch (error) {
+    // Found first, because the end of the spooling fails the form as well.
+    const reason: unknown = broken.signal.aborted ? broken.signal.reason : error
     parser.destroy()
     // Without an error, the spooling of an incomplete file, or of one with unread bytes, would never end.
     for (const { stream } of spooling) {
       stream.on('error', () => undefined).destroy(new Error('the form was aborted'))
     }
     await discard()
-    throw broken.signal.aborted ? broken.signal.reason : error
+    throw reason
   }
 }

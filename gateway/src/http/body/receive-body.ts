@@ -7,8 +7,9 @@ import { createGunzip } from 'node:zlib'
 
 import { ApiError } from '@kinora/contract/errors'
 
+import type { ArrivingUpload } from '../../admission/arriving-uploads.ts'
 import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
-import { watchRate, type MinimumRate } from '../../platform/streams/minimum-rate.ts'
+import { watchRate, type MinimumRate, type RateWatch } from '../../platform/streams/minimum-rate.ts'
 import { yieldToEventLoop } from '../../platform/streams/yield-to-event-loop.ts'
 
 /** Bodies up to this size are small: they are parsed before the caller's solvency is checked. */
@@ -26,8 +27,8 @@ const inflationAllowanceBytes = 8 * 1_048_576
 export interface Receiving extends BodyLimits {
   sizeBytesMax: number
   tooLarge: () => ApiError
-  /** Runs once, before more than a small body is received. */
-  beforeLarge: () => Promise<void>
+  /** Runs once, before more than a small body is received. Returns the function to call when it has been received. */
+  beforeLarge: (upload: ArrivingUpload) => Promise<() => void>
   /** True to receive the bytes as they were sent, without decompression. */
   isRaw?: boolean
   /** Consumes a chunk, or throws to refuse the body. Reading pauses until its promise resolves. */
@@ -48,6 +49,20 @@ const inflatesTooMuch = (inflationMax: number) =>
   new ApiError('request_too_large', {
     message: `The body inflates to more than ${inflationMax} times its compressed size.`,
   })
+
+const tooSlowRetrySeconds = '5'
+
+const tooSlow = ({ bytesPerSecondMin, factor = () => 1 }: MinimumRate) => {
+  const requiredMin = Math.ceil(bytesPerSecondMin * factor())
+  return requiredMin <= bytesPerSecondMin
+    ? new ApiError('invalid_request', {
+        message: `The body arrived too slowly. Send at least ${bytesPerSecondMin} bytes per second.`,
+      })
+    : new ApiError('rate_limit_exceeded', {
+        message: `This server receives many uploads, most of them yours, and the body arrived too slowly for that: send at least ${requiredMin} bytes per second, or fewer uploads at once. Try again in ${tooSlowRetrySeconds} s.`,
+        headers: { 'retry-after': tooSlowRetrySeconds },
+      })
+}
 
 const discarding = new WeakSet<IncomingMessage>()
 
@@ -81,10 +96,17 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
   const encoding = receiving.isRaw === true ? 'identity' : encodingOf(request)
   const announcedBytes = Number(request.headers['content-length'] ?? 0)
   if (announcedBytes > sizeBytesMax) throw tooLarge()
+  const stopped = new AbortController()
+  let rate: RateWatch | undefined
+  let endUpload: (() => void) | undefined
+  const beginUpload = async () => {
+    const bytesPerSecond = () => rate?.bytesPerSecond() ?? Infinity
+    endUpload = await beforeLarge({ bytesPerSecond, abort: (reason) => stopped.abort(reason) })
+  }
   let isLarge = announcedBytes > smallBodyBytesMax
-  if (isLarge) await beforeLarge()
+  if (isLarge) await beginUpload()
 
-  await new Promise<void>((resolve, reject) => {
+  const received = new Promise<void>((resolve, reject) => {
     const inflater = encoding === 'gzip' ? createGunzip({ chunkSize: 64 * 1024 }) : undefined
     const source = inflater ?? request
     let sizeBytes = 0
@@ -92,10 +114,11 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     let pending: Promise<void> | undefined
 
     const stop = () => {
-      rate.stop()
+      watch.stop()
       source.removeAllListeners('data')
       request.off('data', countReceived).off('close', onClose)
       signal?.removeEventListener('abort', onAbort)
+      stopped.signal.removeEventListener('abort', onStopped)
     }
     const refuse = (error: unknown) => {
       stop()
@@ -108,27 +131,23 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     const unreadable = (cause: unknown) =>
       refuse(new ApiError('invalid_request', { message: 'The body could not be read.', cause }))
     const onAbort = () => refuse(signal?.reason)
+    const onStopped = () => refuse(stopped.signal.reason)
     // A disconnect ends the request but not the inflater. Bytes that arrived but were not read are lost, even if the
     // body was complete.
     const onClose = () => {
       if (!request.readableEnded) unreadable(new Error('the client disconnected'))
     }
-    const rate = watchRate(minimumRate, () =>
-      refuse(
-        new ApiError('invalid_request', {
-          message: `The body arrived too slowly. Send at least ${minimumRate.bytesPerSecondMin} bytes per second.`,
-        }),
-      ),
-    )
+    const watch = watchRate(minimumRate, () => refuse(tooSlow(minimumRate)))
+    rate = watch
     const countReceived = (chunk: Buffer) => {
       receivedBytes += chunk.length
-      rate.received(chunk.length)
+      watch.received(chunk.length)
       bufferPassed(chunk.length)
     }
     const yieldBetweenChunks = async (chunk: Buffer) => {
       if (!isLarge) {
         isLarge = true
-        await beforeLarge()
+        await beginUpload()
       }
       await yieldToEventLoop()
       await take(chunk)
@@ -137,7 +156,9 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     // If the client disconnected during authentication, no event of the body will follow.
     if (request.destroyed) return onClose()
     if (signal?.aborted === true) return onAbort()
+    if (stopped.signal.aborted) return onStopped()
     signal?.addEventListener('abort', onAbort)
+    stopped.signal.addEventListener('abort', onStopped)
     source.on('data', (chunk: Buffer) => {
       sizeBytes += chunk.length
       if (sizeBytes > sizeBytesMax) return refuse(tooLarge())
@@ -151,12 +172,12 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       }
       if (busy === undefined) return
       pending = busy
-      rate.pause()
+      watch.pause()
       source.pause()
       busy.then(() => {
         if (pending === busy) {
           pending = undefined
-          rate.resume()
+          watch.resume()
         }
         source.resume()
       }, refuse)
@@ -174,4 +195,5 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
     if (inflater === undefined) request.on('data', countReceived)
     else request.on('data', countReceived).pipe(inflater)
   })
+  await received.finally(() => endUpload?.())
 }

@@ -129,11 +129,13 @@ export const bindOperation = <O extends Operation>(
     const { ticket } = request
     const reading: BodyReading = {
       ...server.body,
+      minimumRate: { ...server.body.minimumRate, factor: ticket.uploadRateFactor },
       ticket,
       sizeBytesMax: operation.body?.sizeBytesMax ?? 0,
-      beforeLarge: async () => {
-        ticket.take('uploads', 1)
+      beforeLarge: async (upload) => {
+        // The payment is checked first, because the upload may take the place of another account's.
         await beforeExpensive()
+        return ticket.beginUpload(upload)
       },
       // The quote of a small form is cheap unless it needs a program or a download.
       beforeForm: async () => {

@@ -30,6 +30,18 @@ test('a sender is never too slow before a whole window has passed', () => {
   expect(window.waited(1_000)).toBe(true)
 })
 
+test('the minimum may rise at any time', () => {
+  let factor = 1
+  const window = createRateWindow({ ...minimum, factor: () => factor })
+  const verdicts = seconds(30).map((second) => {
+    factor = second < 20 ? 1 : 4
+    window.received(200)
+    return window.waited(1_000)
+  })
+  expect(verdicts.indexOf(true)).toBe(20)
+  expect(window.bytesPerSecond()).toBe(200)
+})
+
 test('for any rhythm, a sender is too slow only if a window has less than the minimum', () => {
   const slice = fc.record({ bytes: fc.nat(400), ms: fc.integer({ min: 1, max: 1_500 }) })
   fc.assert(

@@ -5,18 +5,31 @@
 export interface MinimumRate {
   bytesPerSecondMin: number
   windowMs: number
+  /** Multiplies the minimum. It may change at any time. */
+  factor?: () => number
 }
 
 export interface RateWindow {
   received: (bytes: number) => void
   /** Adds waiting time; returns true if the sender is too slow. */
   waited: (ms: number) => boolean
+  /** The rate of the window, with the waiting time that was not added yet; Infinity before the first. */
+  bytesPerSecond: (waitingMs?: number) => number
 }
 
-export const createRateWindow = ({ bytesPerSecondMin, windowMs }: MinimumRate): RateWindow => {
+export const createRateWindow = ({
+  bytesPerSecondMin,
+  windowMs,
+  factor = () => 1,
+}: MinimumRate): RateWindow => {
   const slices: { bytes: number; ms: number }[] = []
   let bytesSinceSlice = 0
   return {
+    bytesPerSecond: (waitingMs = 0) => {
+      const totalMs = slices.reduce((sum, slice) => sum + slice.ms, waitingMs)
+      const totalBytes = slices.reduce((sum, slice) => sum + slice.bytes, bytesSinceSlice)
+      return totalMs === 0 ? Infinity : (totalBytes * 1000) / totalMs
+    },
     received: (bytes) => {
       bytesSinceSlice += bytes
     },
@@ -33,13 +46,15 @@ export const createRateWindow = ({ bytesPerSecondMin, windowMs }: MinimumRate): 
         slices.shift()
       }
       const totalBytes = slices.reduce((sum, slice) => sum + slice.bytes, 0)
-      return totalMs >= windowMs && totalBytes < (bytesPerSecondMin * totalMs) / 1000
+      return totalMs >= windowMs && totalBytes < (bytesPerSecondMin * factor() * totalMs) / 1000
     },
   }
 }
 
 export interface RateWatch {
   received: (bytes: number) => void
+  /** The rate of the last window. */
+  bytesPerSecond: () => number
   /** The time until `resume` is spent processing and does not count. */
   pause: () => void
   resume: () => void
@@ -67,6 +82,10 @@ export const watchRate = (minimum: MinimumRate, onTooSlow: () => void): RateWatc
   }, checkEveryMs)
   return {
     received: window.received,
+    bytesPerSecond: () => {
+      countWait(waitingSinceMs !== undefined)
+      return window.bytesPerSecond(waitedMs)
+    },
     pause: () => countWait(false),
     resume: () => countWait(true),
     stop: () => clearInterval(timer),
