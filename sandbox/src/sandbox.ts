@@ -35,6 +35,7 @@ export interface Confined {
   /** Mounts besides the system's programs, as parameters of bubblewrap. */
   mounts: string[]
   environment?: Record<string, string>
+  /** Above it, the program gets SIGXCPU, which ends it. */
   cpuSecondsMax: number
   /** The largest file that the program may write. */
   fileBytesMax: number
@@ -49,13 +50,24 @@ const memoryBytesMax = 4 * 1024 ** 3
 /** Large machines have encoders with more than a hundred threads. Root is exempt; processes are forbidden to all. */
 const threadsMax = 512
 const openFilesMax = 256
+/** A program that handles SIGXCPU is killed this much later. */
+const cpuGraceSeconds = 2
 const systemDirectories = ['/usr', '/lib', '/lib64', '/bin', '/etc/ld.so.cache', '/etc/alternatives']
 const filter = systemCallFilter(process.arch)
 const trialTimeoutMs = 20_000
 
+const cpuParameter = (cpuSecondsMax: number) => {
+  const cpuSeconds = Math.ceil(cpuSecondsMax)
+  return `--cpu=${cpuSeconds}:${cpuSeconds + cpuGraceSeconds}`
+}
+
+/** The command that limits the CPU time of a program without a sandbox; empty where there is none. */
+export const cpuLimit = (cpuSecondsMax: number): string[] =>
+  process.platform === 'linux' ? ['prlimit', cpuParameter(cpuSecondsMax)] : []
+
 const limits = ({ cpuSecondsMax, fileBytesMax }: Confined) => [
   ...['prlimit', `--as=${memoryBytesMax}`, `--nproc=${threadsMax}`, `--nofile=${openFilesMax}`, '--core=0'],
-  ...[`--cpu=${Math.ceil(cpuSecondsMax)}`, `--fsize=${fileBytesMax}`],
+  ...[cpuParameter(cpuSecondsMax), `--fsize=${fileBytesMax}`],
 ]
 
 const commandLine = ({ bubblewrapPath }: Sandbox, confined: Confined, filterFd: number) => [

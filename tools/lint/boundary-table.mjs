@@ -46,7 +46,10 @@ export const gatewayZones = {
   characters: folder(['storage', 'safe-fetch', 'videos'], ['http']),
   'provider-config': folder(['providers/kit/protocol.ts', 'models/model.ts', 'models/price-rule.ts']),
   routing: folder(['providers/port'], ['provider-config', 'models/price-rule.ts']),
-  audio: folder(['models', 'billing', 'storage', 'providers/port', 'routing'], ['auth', 'http']),
+  audio: folder(
+    ['models', 'billing', 'storage', 'providers/port', 'routing', '@kinora/sandbox/audio-filter'],
+    ['auth', 'http'],
+  ),
   'transcription-tasks': folder(
     ['models', 'billing', 'storage', 'providers/port', 'routing', 'audio'],
     ['auth', 'http'],

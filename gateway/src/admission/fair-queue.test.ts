@@ -36,7 +36,7 @@ const observed = (limits: FairQueueLimits) => {
   const queue = createFairQueue(limits, (limit) => new Refused(limit))
   const entries: Entry[] = []
   const started: Entry[] = []
-  const add = (account: number, key = account, address = account): Entry => {
+  const add = (account: number, key = account, address = account, isLong = false): Entry => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const abort = new AbortController()
     const entry: Entry = {
@@ -45,15 +45,20 @@ const observed = (limits: FairQueueLimits) => {
     }
     entries.push(entry)
     const submitter = { accountId: `${account}`, keyId: `${key}`, addressPrefix: `${address}` }
-    const run = queue(submitter, abort.signal, async (signal) => {
-      entry.starts += 1
-      entry.state = 'running'
-      started.push(entry)
-      // As a program does that is killed.
-      signal.addEventListener('abort', () => resolve())
-      await promise
-      signal.throwIfAborted()
-    })
+    const run = queue(
+      submitter,
+      abort.signal,
+      async (signal) => {
+        entry.starts += 1
+        entry.state = 'running'
+        started.push(entry)
+        // As a program does that is killed.
+        signal.addEventListener('abort', () => resolve())
+        await promise
+        signal.throwIfAborted()
+      },
+      { isLong },
+    )
     run.then(
       () => {
         entry.settles += 1
@@ -174,6 +179,25 @@ test('entries of one account run in their order', async () => {
     await settled()
   }
   expect(started).toEqual(entries)
+})
+
+test('long entries leave a place to short ones, start after them, and one of them always runs', async () => {
+  const { add, started } = observed({ ...unlimited, concurrency: 2, runningPerAccount: 1 })
+  const addLong = (account: number) => add(account, account, account, true)
+  const longs = [1, 2, 3].map(addLong)
+  await settled()
+  // The second place is free, and a short entry starts at once.
+  expect(started).toEqual([longs[0]])
+  const shorts = [4, 5, 6].map((account) => add(account))
+  await settled()
+  expect(started).toEqual([longs[0], shorts[0]])
+  // The next long entry starts although short ones wait.
+  longs[0]?.finish()
+  await settled()
+  expect(started.at(-1)).toBe(longs[1])
+  shorts[0]?.finish()
+  await settled()
+  expect(started.at(-1)).toBe(shorts[1])
 })
 
 type Owner = [account: number, key: number, address: number]

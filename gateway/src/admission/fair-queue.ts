@@ -1,7 +1,8 @@
 /**
  * A queue that is fair across accounts. A fixed number of entries run at once, with a limit per account, and waiting
- * accounts are served round-robin. Entries are counted per account, key and address prefix from their admission on, and
- * an entry over a limit is refused instead of queued.
+ * accounts are served round-robin. Long entries yield to short ones: they never run in all places, and start after the short
+ * ones that wait, except that one of them may always run. Entries are counted per account, key and address prefix from
+ * their admission on, and an entry over a limit is refused instead of queued.
  *
  * Written by hand because p-queue has abort signals but one global order (a custom queue class cannot skip an account
  * that is at its limit), and bottleneck has groups, but no shared order across them, no abort signals, and no release
@@ -26,17 +27,31 @@ export interface FairQueueLimits {
 
 type Scope = keyof ScopeLimits
 
+/** The share of the places that long entries may use. */
+const longShare = 0.75
+
 /** Runs the work when its entry is scheduled. Aborting removes a waiting entry; a running one receives the signal. */
 export type FairQueue = <Result>(
   submitter: Submitter,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
+  options?: EntryOptions,
 ) => Promise<Result>
+
+interface EntryOptions {
+  /** Whether the entry may take long. */
+  isLong?: boolean
+}
+
+interface Entry {
+  isLong: boolean
+  start: () => void
+}
 
 interface Lane {
   accountId: string
-  /** The start functions of the waiting entries, oldest first. */
-  waiting: Set<() => void>
+  /** Oldest first. */
+  waiting: Set<Entry>
   running: number
 }
 
@@ -48,7 +63,9 @@ export const createFairQueue = (
   /** By account, ordered by the time of the last start, oldest first. */
   const lanes = new Map<string, Lane>()
   const counts = new Map<string, number>()
+  const longMax = Math.max(1, Math.floor(limits.concurrency * longShare))
   let running = 0
+  let longRunning = 0
 
   const count = (name: string, by: 1 | -1) => {
     const counted = (counts.get(name) ?? 0) + by
@@ -80,50 +97,69 @@ export const createFairQueue = (
     return lane
   }
 
+  const findWaiting = (isLong: boolean): { lane: Lane; entry: Entry } | undefined => {
+    for (const lane of lanes.values()) {
+      if (lane.running >= limits.runningPerAccount) continue
+      const entry = lane.waiting.values().find((each) => each.isLong === isLong)
+      if (entry !== undefined) return { lane, entry }
+    }
+    return undefined
+  }
+
+  const findNext = () => {
+    const isLastPlace = running === limits.concurrency - 1
+    return (
+      (isLastPlace && longRunning === 0 ? findWaiting(true) : undefined) ??
+      findWaiting(false) ??
+      (longRunning < longMax ? findWaiting(true) : undefined)
+    )
+  }
+
   const startWaiting = () => {
     while (running < limits.concurrency) {
-      const lane = lanes
-        .values()
-        .find((each) => each.waiting.size > 0 && each.running < limits.runningPerAccount)
-      const start = lane?.waiting.values().next().value
-      if (lane === undefined || start === undefined) return
+      const next = findNext()
+      if (next === undefined) return
+      const { lane, entry } = next
       // Move this account to the end, so that every other waiting account below its limit comes first.
       lanes.delete(lane.accountId)
       lanes.set(lane.accountId, lane)
-      lane.waiting.delete(start)
+      lane.waiting.delete(entry)
       lane.running += 1
       running += 1
-      start()
+      if (entry.isLong) longRunning += 1
+      entry.start()
     }
   }
 
-  const waitForSlot = (lane: Lane, signal: AbortSignal): Promise<void> =>
+  const waitForSlot = (lane: Lane, signal: AbortSignal, isLong: boolean): Promise<void> =>
     new Promise((resolve, reject) => {
       const start = () => {
         signal.removeEventListener('abort', drop)
         resolve()
       }
+      const entry = { isLong, start }
       const drop = () => {
-        lane.waiting.delete(start)
+        lane.waiting.delete(entry)
         reject(signal.reason)
       }
       signal.addEventListener('abort', drop, { once: true })
-      lane.waiting.add(start)
+      lane.waiting.add(entry)
       startWaiting()
     })
 
-  return async (submitter, signal, work) => {
+  return async (submitter, signal, work, { isLong = false } = {}) => {
     signal.throwIfAborted()
     const leave = enter(submitter)
     const lane = laneOf(submitter.accountId)
     try {
-      await waitForSlot(lane, signal)
+      await waitForSlot(lane, signal, isLong)
       try {
         signal.throwIfAborted()
         return await work(signal)
       } finally {
         lane.running -= 1
         running -= 1
+        if (isLong) longRunning -= 1
       }
     } finally {
       leave()

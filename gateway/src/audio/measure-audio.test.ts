@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { mediaPrograms } from '../../test/kit/media-programs.ts'
-import { encoded, wave } from '../../test/kit/sound.ts'
+import { encoded, repeated, wave } from '../../test/kit/sound.ts'
 import { createMeasureAudio } from './measure-audio.ts'
 
 let directory: string
@@ -80,6 +80,89 @@ test.concurrent.each([
   const { durationSeconds } = await measured(shortened(original))
   expect(durationSeconds).toBeGreaterThan(2.95)
   expect(durationSeconds).toBeLessThan(3.4)
+})
+
+/** Adds the sizes of every ten packets, so that the file has a tenth of them. */
+const merged = (bytes: Buffer) => {
+  const at = bytes.indexOf('stsz')
+  const count = bytes.readUInt32BE(at + 12)
+  const sizes = Array.from({ length: count }, (_, index) => bytes.readUInt32BE(at + 16 + 4 * index))
+  const sums = Array.from({ length: Math.floor(count / 10) }, (_, index) =>
+    sizes.slice(10 * index, 10 * index + 10).reduce((sum, size) => sum + size, 0),
+  )
+  bytes.writeUInt32BE(sums.length, at + 12)
+  for (const [index, sum] of sums.entries()) bytes.writeUInt32BE(sum, at + 16 + 4 * index)
+  const chunks = bytes.indexOf('stsc')
+  for (let index = 0; index < bytes.readUInt32BE(chunks + 8); index += 1) {
+    bytes.writeUInt32BE(count, chunks + 16 + 12 * index)
+  }
+  return bytes
+}
+
+test.concurrent('several packets in one are all counted', async () => {
+  const original = await encoded(sound, 'out.m4a', ['-c:a', 'aac'])
+  expect((await measured(merged(original))).durationSeconds).toBeGreaterThan(2.5)
+})
+
+test.concurrent('two chunks of data in a WAV file are both counted', async () => {
+  const [head, data] = [sound.subarray(0, 36), sound.subarray(36)]
+  const little = Buffer.concat([data.subarray(0, 4), Buffer.from([64, 0, 0, 0]), Buffer.alloc(64)])
+  const { durationSeconds } = await measured(Buffer.concat([head, little, data]))
+  expect(durationSeconds).toBeGreaterThanOrEqual(3)
+})
+
+test.concurrent('a gap in the timeline counts, because a decoder fills it with silence', async () => {
+  for (const codec of ['libopus', 'libvorbis']) {
+    const gap = ['-af', "asetpts='PTS+if(gte(T,1),20,0)/TB'", '-c:a', codec]
+    const { durationSeconds } = await measured(await encoded(sound, 'out.webm', gap))
+    expect(durationSeconds).toBeGreaterThan(22.9)
+    expect(durationSeconds).toBeLessThan(23.2)
+  }
+})
+
+test.concurrent('a file with several audio streams is refused, with advice', async () => {
+  const two = ['-f', 'lavfi', '-t', '0.3', '-i', 'anullsrc=r=16000:cl=mono', '-map', '1:a', '-map', '0:a']
+  for (const output of ['out.m4a', 'out.webm', 'out.mpg', 'out.ogg']) {
+    await expect(measured(await encoded(sound, output, two))).rejects.toThrow(
+      "'file' contains 2 audio streams. Send a file with one of them, for example: ffmpeg -i input -map 0:a:0 output.flac",
+    )
+  }
+})
+
+test.concurrent('a file of one format inside the tags of another is refused', async () => {
+  const tags = Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x00', 'latin1')
+  const flac = await encoded(sound, 'out.flac')
+  await expect(measured(Buffer.concat([tags, flac]))).rejects.toThrow(problem('invalid_file_format'))
+})
+
+/** Silence of some hours in a small file. */
+const silence = async (hours: number, output: string, codec: string[]) => {
+  const minute = ['-f', 'lavfi', '-i', 'anullsrc=r=48000:cl=stereo', '-map', '1:a', '-t', '60', ...codec]
+  return repeated(await encoded(sound, output, minute), output, 60 * hours)
+}
+
+test.concurrent('Opus is measured without decoding it', async () => {
+  // Decoding an hour takes more than this CPU time.
+  const limited = createMeasureAudio({
+    ...{ programs: mediaPrograms(), secondsMax: 4_000, cpuSecondsMaxOf: () => 3 },
+  })
+  const opus = await silence(1, 'out.mp4', ['-c:a', 'libopus', '-b:a', '6k', '-strict', '-2'])
+  expect((await measured(opus, limited)).durationSeconds).toBeCloseTo(3_600, -1)
+})
+
+test.concurrent('a file that takes more CPU time than its size allows is refused, after it yielded to short ones', async () => {
+  const limited = createMeasureAudio({
+    ...{ programs: mediaPrograms(), secondsMax: 86_400, cpuSecondsMaxOf: () => 1 },
+  })
+  const path = join(directory, 'expensive')
+  await writeFile(path, await silence(3, 'out.webm', ['-c:a', 'libvorbis']))
+  const works: boolean[] = []
+  const measuring = limited(path, 'file', (work, { isLong = false } = {}) => {
+    works.push(isLong)
+    return work(new AbortController().signal)
+  })
+  await expect(measuring).rejects.toThrow(/takes too long to decode for its size/)
+  expect(works).toEqual([false, true])
 })
 
 test.concurrent('a header with a wrong length is not trusted', async () => {

@@ -1,23 +1,31 @@
 /**
- * Detects the format and the duration of an audio file. ffprobe runs with the one demuxer that fits the first bytes.
- * The duration is summed up from the packets: headers may contain any value, and decoding would be expensive for hours
- * of silence in a small file.
+ * Detects the format and the duration of an audio file. Everything that a file states about its duration may be wrong, so
+ * ffmpeg decodes it in the same way as the built-in provider, and the samples are counted. There are two exceptions with the
+ * same result: uncompressed WAV files are measured by their size, and Opus by the headers of its packets, because it
+ * decodes several times slower than other codecs.
  */
 import { open } from 'node:fs/promises'
 
 import { ApiError } from '@kinora/contract/errors'
+import { wholeAudioAt } from '@kinora/sandbox/audio-filter'
 
 import type { Call } from '../http/call.ts'
 import type { MediaPrograms } from '../storage/media-programs.ts'
-import { createLineSandbox, isInvalidFileError } from '../storage/sandbox.ts'
+import {
+  createLineSandbox,
+  createOutputSandbox,
+  isCpuLimitError,
+  isInvalidFileError,
+} from '../storage/sandbox.ts'
 import { audioFormatOf, type AudioFormat } from './audio-format.ts'
 import { measureWave } from './measure-wave.ts'
+import { createOpusDuration } from './opus-duration.ts'
 
 interface MeasuredAudio extends AudioFormat {
   durationSeconds: number
 }
 
-/** Measures a file. ffprobe runs as media work only. An unusable file is an error of the parameter `param`. */
+/** Measures a file. Programs run as media work only. An unusable file is an error of the parameter `param`. */
 export type MeasureAudio = (
   path: string,
   param: string,
@@ -29,24 +37,30 @@ export interface MeasureAudioSettings {
   secondsMax: number
   /** Advice in the error for a longer file; by default, to use a transcription task. */
   adviceForLonger?: string
+  /** Tests set a small one. */
+  cpuSecondsMaxOf?: (sizeBytes: number) => number
 }
 
 const headBytes = 4_096
-/** Enough packets to see whether the stream decodes at all. */
-const triedPackets = 24
-/** A limit against files that are expensive to count. Usual packets last 20 ms or longer. */
-const packetsPerSecondMax = 100
-/** The first and the last packet may be shorter than the others. */
-const tolerance = 0.9
+/** That of the built-in provider, because the rounding of a filter depends on it. Each sample is one byte. */
+const countedRate = 16_000
+/** A larger file is long work. */
+const shortBytesMax = 4 * 1_048_576
+/** A smaller file is tried as short work, and becomes long work above this CPU time. */
+const shortCpuSeconds = 1
 
-/** Codecs whose packets all contain the same number of samples, whatever durations the file states. */
-const evenCodecs = new Set(['aac', 'mp3', 'mp2', 'mp1', 'alac'])
+/**
+ * The CPU time that measuring may take. The slowest codecs at their lowest usual bit rates take a second per megabyte on
+ * a small machine.
+ */
+const defaultCpuSecondsMaxOf = (sizeBytes: number) => 5 + (3 * sizeBytes) / 1_048_576
 
-interface AudioStream {
-  codec: string
-  sampleRate: number
-  /** The maximum over the first packets. */
-  samplesPerPacket: number
+interface Work {
+  path: string
+  demuxer: string
+  param: string
+  signal: AbortSignal
+  cpuSecondsMax: number
 }
 
 const notAudio = (param: string) =>
@@ -62,29 +76,50 @@ const unreadable = (param: string, cause?: unknown) =>
     ...(cause !== undefined && { cause }),
   })
 
-const readHead = async (path: string): Promise<Buffer> => {
+const severalStreams = (param: string, count: number) =>
+  new ApiError('invalid_file_format', {
+    param,
+    message: `'${param}' contains ${count} audio streams. Send a file with one of them, for example: ffmpeg -i input -map 0:a:0 output.flac`,
+  })
+
+const tooExpensive = (param: string, cause: unknown) =>
+  new ApiError('invalid_file_format', {
+    param,
+    message: `'${param}' takes too long to decode for its size. Convert it, for example: ffmpeg -i input -map 0:a:0 -ac 1 -ar 16000 output.flac`,
+    cause,
+  })
+
+const readHead = async (path: string): Promise<{ head: Buffer; sizeBytes: number }> => {
   await using file = await open(path)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
-  return buffer.subarray(0, bytesRead)
+  return { head: buffer.subarray(0, bytesRead), sizeBytes: (await file.stat()).size }
 }
 
-const probeOnly = (demuxer: string) => [
-  ...['-v', 'quiet', '-f', demuxer, '-protocol_whitelist', 'file', '-format_whitelist', demuxer],
-  ...['-select_streams', 'a:0', '-of', 'default=noprint_wrappers=1'],
+/**
+ * ffmpeg detects the container itself, as providers do, and fails if it finds another one than our detection: then the
+ * file is several at once, and another program might decode another one.
+ */
+const opened = (demuxer: string) => [
+  ...['-v', 'quiet', '-protocol_whitelist', 'file', '-format_whitelist', demuxer],
+]
+const openedAudio = (demuxer: string, file: string) => [
+  ...[...opened(demuxer), '-nostdin', '-threads', '1', '-i', file],
+  ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-map_metadata', '-1'],
 ]
 
 const isAbort = (error: unknown): boolean => (error as { name?: unknown }).name === 'AbortError'
 
-const numberIn = (line: string): number => Number(line.slice(line.indexOf('=') + 1))
-
-/** Creates the function. If ffprobe cannot run, the error is `service_unavailable` and does not blame the file. */
+/** Creates the function. If ffmpeg cannot run, the error is `service_unavailable` and does not blame the file. */
 export const createMeasureAudio = ({
   programs,
   secondsMax,
   adviceForLonger = 'Split it, or send it to /v1/audio/transcription-tasks.',
+  cpuSecondsMaxOf = defaultCpuSecondsMaxOf,
 }: MeasureAudioSettings): MeasureAudio => {
   const linesOf = createLineSandbox(programs.ffprobePath, programs)
-  const timeoutMs = 30_000 + secondsMax * 5
+  const outputOf = createOutputSandbox(programs.ffmpegPath, programs)
+  // The CPU time is limited as well. This limit is for a machine that is too busy.
+  const timeoutMs = 120_000 + secondsMax * 5
 
   const tooLong = (param: string) =>
     new ApiError('invalid_parameter', {
@@ -92,109 +127,86 @@ export const createMeasureAudio = ({
       message: `'${param}' is longer than ${secondsMax} seconds. ${adviceForLonger}`,
     })
 
-  /** Decodes the first packets; undefined if that yields no samples. */
-  const probeStream = async (
-    path: string,
-    demuxer: string,
-    signal: AbortSignal,
-  ): Promise<AudioStream | undefined> => {
+  /** The codec of each audio stream. */
+  const findCodecs = async ({ path, demuxer, ...limits }: Work): Promise<string[]> => {
     const parameters = (file: string) => [
-      ...probeOnly(demuxer),
-      ...['-read_intervals', `%+#${triedPackets}`],
-      ...['-show_entries', 'stream=codec_name,sample_rate:frame=nb_samples', file],
+      ...[...opened(demuxer), '-select_streams', 'a', '-of', 'default=noprint_wrappers=1'],
+      ...['-show_entries', 'stream=codec_name', file],
     ]
-    const stream: AudioStream = { codec: '', sampleRate: 0, samplesPerPacket: 0 }
-    for await (const lines of linesOf(path, parameters, { timeoutMs, signal })) {
-      for (const line of lines) {
-        if (line.startsWith('codec_name=')) stream.codec = line.slice(11)
-        else if (line.startsWith('sample_rate=')) stream.sampleRate = numberIn(line)
-        else if (line.startsWith('nb_samples='))
-          stream.samplesPerPacket = Math.max(stream.samplesPerPacket, numberIn(line))
-      }
+    const codecs: string[] = []
+    for await (const lines of linesOf(path, parameters, { timeoutMs, ...limits })) {
+      for (const line of lines) if (line.startsWith('codec_name=')) codecs.push(line.slice(11))
     }
-    return stream.samplesPerPacket > 0 && stream.sampleRate > 0 ? stream : undefined
+    return codecs
   }
 
-  /** Sums up the packet durations the file states, unless the codec proves that they are longer. */
-  const countPackets = async (
-    path: string,
-    demuxer: string,
-    stream: AudioStream,
-    param: string,
-    signal: AbortSignal,
-  ): Promise<number> => {
+  /** Reads the packets as they are. The parameters keep those before the first keyframe and the start of the timeline. */
+  const measureOpus = async ({ path, demuxer, param, ...limits }: Work): Promise<number> => {
+    const duration = createOpusDuration()
     const parameters = (file: string) => [
-      ...probeOnly(demuxer),
-      ...['-show_entries', 'packet=duration_time', file],
+      ...openedAudio(demuxer, file),
+      ...['-c', 'copy', '-copyinkf', '-copypriorss', '1', '-f', 'ogg', '-oggpagesize', '1', 'pipe:1'],
     ]
-    const secondsEach = evenCodecs.has(stream.codec) ? stream.samplesPerPacket / stream.sampleRate : 0
-    let packets = 0
-    let statedSeconds = 0
-    for await (const lines of linesOf(path, parameters, { timeoutMs, signal })) {
-      for (const line of lines) {
-        if (!line.startsWith('duration_time=')) continue
-        packets += 1
-        const seconds = numberIn(line)
-        if (seconds > 0) statedSeconds += seconds
-      }
-      const isTooLong = Math.max(statedSeconds, packets * secondsEach * tolerance) > secondsMax
-      if (isTooLong || packets > secondsMax * packetsPerSecondMax) throw tooLong(param)
+    for await (const chunk of outputOf(path, parameters, { timeoutMs, ...limits })) {
+      duration.read(chunk)
+      if (duration.seconds() > secondsMax) throw tooLong(param)
     }
-    return statedSeconds < packets * secondsEach * tolerance ? packets * secondsEach : statedSeconds
+    return duration.seconds()
   }
 
-  /** Counts samples by decoding all of it; only used if neither the file nor its codec gives a reliable duration. */
-  const countSamples = async (
-    path: string,
-    demuxer: string,
-    stream: AudioStream,
-    param: string,
-    signal: AbortSignal,
-  ): Promise<number> => {
-    const parameters = (file: string) => [...probeOnly(demuxer), '-show_entries', 'frame=nb_samples', file]
+  const decode = async ({ path, demuxer, param, ...limits }: Work): Promise<number> => {
+    const parameters = (file: string) => [
+      ...[...openedAudio(demuxer, file), '-af', wholeAudioAt(countedRate), '-ac', '1'],
+      ...['-c:a', 'pcm_u8', '-f', 'u8', 'pipe:1'],
+    ]
     let samples = 0
-    for await (const lines of linesOf(path, parameters, { timeoutMs, signal })) {
-      for (const line of lines) if (line.startsWith('nb_samples=')) samples += numberIn(line)
-      if (samples > secondsMax * stream.sampleRate) throw tooLong(param)
+    for await (const chunk of outputOf(path, parameters, { timeoutMs, ...limits })) {
+      samples += chunk.length
+      if (samples > secondsMax * countedRate) throw tooLong(param)
     }
-    return samples / stream.sampleRate
+    return samples / countedRate
   }
 
-  const probe = async (
-    path: string,
-    demuxer: string,
-    param: string,
-    signal: AbortSignal,
-  ): Promise<number> => {
-    const stream = await probeStream(path, demuxer, signal)
-    if (stream === undefined) throw unreadable(param)
-    // MP4 is the only container whose packet durations are independent of the content.
-    const isUnverified = demuxer === 'mov' && !evenCodecs.has(stream.codec)
-    return (isUnverified ? countSamples : countPackets)(path, demuxer, stream, param, signal)
+  const run = async (work: Work): Promise<number> => {
+    const codecs = await findCodecs(work)
+    const [codec] = codecs
+    if (codec === undefined) throw unreadable(work.param)
+    if (codecs.length > 1) throw severalStreams(work.param, codecs.length)
+    return codec === 'opus' ? measureOpus(work) : decode(work)
   }
 
-  const measure = async (
-    path: string,
-    demuxer: string,
-    param: string,
+  /** Most files take little CPU time. A file that takes more, or probably does, yields to them. */
+  const runQueued = async (
+    file: Pick<Work, 'path' | 'demuxer' | 'param'>,
+    sizeBytes: number,
     mediaWork: Call['mediaWork'],
   ): Promise<number> => {
-    const waveSeconds = demuxer === 'wav' ? await measureWave(path) : undefined
-    const seconds = waveSeconds ?? (await mediaWork((signal) => probe(path, demuxer, param, signal)))
-    if (seconds > secondsMax) throw tooLong(param)
-    // Less would be rounded to zero.
-    if (!(seconds >= 0.0005)) throw unreadable(param)
-    return Math.round(seconds * 1000) / 1000
+    if (sizeBytes <= shortBytesMax) {
+      try {
+        return await mediaWork((signal) => run({ ...file, signal, cpuSecondsMax: shortCpuSeconds }))
+      } catch (error) {
+        if (!isCpuLimitError(error)) throw error
+      }
+    }
+    const cpuSecondsMax = cpuSecondsMaxOf(sizeBytes)
+    return mediaWork((signal) => run({ ...file, signal, cpuSecondsMax }), { isLong: true })
   }
 
   return async (path, param, mediaWork) => {
-    const known = audioFormatOf(await readHead(path))
+    const { head, sizeBytes } = await readHead(path)
+    const known = audioFormatOf(head)
     if (known === undefined) throw notAudio(param)
     const { demuxer, ...format } = known
     try {
-      return { ...format, durationSeconds: await measure(path, demuxer, param, mediaWork) }
+      const waveSeconds = demuxer === 'wav' ? await measureWave(path) : undefined
+      const seconds = waveSeconds ?? (await runQueued({ path, demuxer, param }, sizeBytes, mediaWork))
+      if (seconds > secondsMax) throw tooLong(param)
+      // Less would be rounded to zero.
+      if (!(seconds >= 0.0005)) throw unreadable(param)
+      return { ...format, durationSeconds: Math.round(seconds * 1000) / 1000 }
     } catch (error) {
       if (error instanceof ApiError || isAbort(error)) throw error
+      if (isCpuLimitError(error)) throw tooExpensive(param, error)
       if (isInvalidFileError(error)) throw unreadable(param, error)
       throw new ApiError('service_unavailable', {
         message: 'Audio files cannot be processed at the moment. Try again later.',

@@ -17,6 +17,7 @@ import type {
   TranscriptionProvider,
   TranscriptStream,
 } from '../providers/port/transcription.ts'
+import type { CompareDurations } from '../routing/compare-durations.ts'
 import type { Route, Router } from '../routing/route.ts'
 import { audioFileAt, uploadedFile } from './audio-file.ts'
 import { speaksOpenAi } from './dialect.ts'
@@ -38,6 +39,7 @@ export interface TranscribeDependencies {
   prices: PriceList
   meter: Meter
   measureAudio: MeasureAudio
+  compareDurations: CompareDurations
   /** Whether subscription keys are refused. */
   requiresPayg: boolean
 }
@@ -98,7 +100,8 @@ export const createTranscribe = ({
   prices,
   meter,
   measureAudio,
-}: Pick<TranscribeDependencies, 'router' | 'prices' | 'meter' | 'measureAudio'>) => {
+  compareDurations,
+}: Pick<TranscribeDependencies, 'router' | 'prices' | 'meter' | 'measureAudio' | 'compareDurations'>) => {
   /** Reads and measures the upload and computes the price, without placing a hold. */
   const prepare = async (call: Call, order: TranscribeOrder) => {
     const { caller, fields } = call
@@ -174,11 +177,16 @@ export const createTranscribe = ({
     /** Responds with the complete transcript. */
     whole: async (call: Call, order: TranscribeOrder): Promise<WrittenTranscript> => {
       const { view, price, metered, callProvider, headers } = await begin(call, order)
-      const { answer } = await callProvider(async (provider, job, signal) => {
+      const { answer, route } = await callProvider(async (provider, job, signal) => {
         const transcript = await provider.transcribe(job, signal)
-        return { engine: transcript.engine, written: writeTranscript(transcript, view) }
+        const { engine, durationSeconds: reportedSeconds } = transcript
+        return { engine, reportedSeconds, written: writeTranscript(transcript, view) }
       })
-      const { engine, written } = answer
+      const { engine, reportedSeconds, written } = answer
+      compareDurations({
+        ...{ provider: route.provider.name, model: order.model.id, id: call.requestId },
+        ...{ measuredSeconds: view.durationSeconds, reportedSeconds },
+      })
       // A disconnected client is charged for completed work, and its retry may replay the stored response.
       await metered.settle(call.signal.aborted ? 'aborted' : 'completed', price)
       return { ...written, headers: { ...headers, ...engineHeaders(engine), ...written.headers } }

@@ -200,9 +200,9 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     { signal, mediaWork, mediaFetch }: MediaCall,
   ): Promise<CutClip> => {
     const { video, param } = source
-    const cutFrom = (path: string) => mediaWork((stop) => cutClip(tools, path, span, stop), signal)
+    const cutFrom = (path: string) => mediaWork((stop) => cutClip(tools, path, span, stop), { signal })
     const found = await ('url' in video
-      ? mediaFetch((stop) => withDownload(source, video.url, stop, cutFrom), signal)
+      ? mediaFetch((stop) => withDownload(source, video.url, stop, cutFrom), { signal })
       : mediaStore.withLocalPath(video.storageKey, cutFrom).catch((error: NodeJS.ErrnoException) => {
           throw error.code === 'ENOENT' ? new ApiError('media_expired', { param, cause: error }) : error
         }))

@@ -25,6 +25,7 @@ import type {
   DialogueUsage,
 } from '../providers/port/dialogue.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
+import type { CompareDurations } from '../routing/compare-durations.ts'
 import type { Requirements, Route, Router } from '../routing/route.ts'
 import {
   chunkOf,
@@ -62,6 +63,7 @@ export interface ChatAudioDependencies extends RecordingDependencies {
   meter: Meter
   tokens: TokenCounter
   replyIds: ReplyIds
+  compareDurations: CompareDurations
 }
 
 /** The timeout for a reply, streamed or not. */
@@ -152,12 +154,30 @@ interface OpenChat {
   signal: AbortSignal
 }
 
+/** Compares the recordings of the input with what the provider has counted. */
+const compareInput = (
+  { compareDurations }: ChatAudioDependencies,
+  { model, input }: OpenChat,
+  { provider }: Route,
+  id: string,
+  usage: DialogueUsage | undefined,
+) => {
+  if (input.audioTokens === 0) return
+  const { audioTokensPerSecond } = model
+  compareDurations({
+    ...{ provider: provider.name, model: model.id, id },
+    measuredSeconds: input.audioTokens / audioTokensPerSecond,
+    reportedSeconds: usage && usage.inputAudioTokens / audioTokensPerSecond,
+  })
+}
+
 const streamed = (
   dependencies: ChatAudioDependencies,
   { head, input, n, metered, model, pricesOf, signal }: OpenChat,
   first: IteratorResult<DialogueChunk, void>,
   chunks: DialogueStream['chunks'],
   reportBroken: () => void,
+  compareUsage: (usage: DialogueUsage | undefined) => void,
   wantsUsage: boolean,
 ): EventStream => {
   const texts = Array.from({ length: n }, () => '')
@@ -172,6 +192,7 @@ const streamed = (
   if (first.done !== true) count(first.value)
   const settle = async (outcome: 'completed' | 'aborted') => {
     isSettled = true
+    compareUsage(used)
     const counted = used ?? (await countUsage(dependencies, input, texts))
     await metered.settle(outcome, pricesOf(tokensOf(counted)))
     return counted
@@ -270,11 +291,14 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         work.attach()
         const { engine, chunks, first } = started
         const reportBroken = () => router.report(route.provider.name, model.id, 'unknown', { startedMs })
-        const body = streamed(dependencies, chat, first, chunks, reportBroken, wants.usage)
+        const compareUsage = (usage: DialogueUsage | undefined) =>
+          compareInput(dependencies, chat, route, call.requestId, usage)
+        const body = streamed(dependencies, chat, first, chunks, reportBroken, compareUsage, wants.usage)
         return { headers: headers(engine), body }
       }
       const { answer: reply, route } = await callProvider((dialogue, job) => dialogue.reply(job, work.signal))
       const output = reply.choices.map(({ text }) => text)
+      compareInput(dependencies, chat, route, call.requestId, reply.usage)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
       await metered.settle(signal.aborted ? 'aborted' : 'completed', chat.pricesOf(tokensOf(used)))
       const idOf = (upstreamId: string) =>

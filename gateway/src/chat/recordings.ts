@@ -80,19 +80,16 @@ const decode = async (
   return isStandard ? { sizeBytes, openBase64: async () => data.open() } : reencoded(path, sizeBytes)
 }
 
-/** Decoding and measuring a long recording is media work. For a short one, only running a program is. */
+/** Decoding a long recording is media work, and so is measuring any. */
 const decodeAndMeasure = async (
   dependencies: RecordingDependencies,
   sent: SentRecording,
   path: string,
   mediaWork: Call['mediaWork'],
 ) => {
-  const read = async (measuring: Call['mediaWork']) => {
-    const decoded = await decode(dependencies, sent, path)
-    return { ...decoded, ...(await dependencies.measureAudio(path, sent.param, measuring)) }
-  }
-  if (typeof sent.data === 'string') return read(mediaWork)
-  return mediaWork((signal) => read((work) => work(signal)))
+  const decoding = () => decode(dependencies, sent, path)
+  const decoded = await (typeof sent.data === 'string' ? decoding() : mediaWork(decoding))
+  return { ...decoded, ...(await dependencies.measureAudio(path, sent.param, mediaWork)) }
 }
 
 const readOne = async (

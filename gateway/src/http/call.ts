@@ -90,9 +90,12 @@ export interface Call<O extends Operation = Operation> {
   waitSignal: () => AbortSignal
   /**
    * Queues a media program fairly by account and aborts it when the client disconnects. Work that several calls share
-   * passes its own signal.
+   * passes its own signal. Long work yields to short work.
    */
-  mediaWork: <Result>(work: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+  mediaWork: <Result>(
+    work: (signal: AbortSignal) => Promise<Result>,
+    options?: { signal?: AbortSignal; isLong?: boolean },
+  ) => Promise<Result>
   /** The same for a video download, for as long as the file is needed. Media work may run inside it. */
   mediaFetch: Call['mediaWork']
   /** The same for an image download. */

@@ -83,7 +83,7 @@ export const createMakeVariant = ({
   const findOrMake: MakeVariant = async (video, kind, { signal, mediaWork }) => {
     const existing = await findVariant(database, video.taskId, kind)
     if (existing !== undefined) return existing
-    const image = await mediaWork((stop) => render(video, kind, stop), signal)
+    const image = await mediaWork((stop) => render(video, kind, stop), { signal })
     if (image === undefined) return undefined
     const id = uuidV7()
     const storageKey = `variants/${id}.jpg`

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 
 import {
   isSandboxFailure,
+  cpuLimit,
   lowPriority,
   mountOfProgram,
   SandboxUnavailable,
@@ -17,11 +18,18 @@ import {
 
 import { mediaUnavailable, type MediaPrograms } from './media-programs.ts'
 
+interface RunLimits {
+  timeoutMs: number
+  /** Default: what all threads of the program can use until the timeout. */
+  cpuSecondsMax?: number
+  signal?: AbortSignal
+}
+
 /** Runs the program on a file. `parameters` receives the path of the file inside the sandbox. */
 export type RunOnFile = (
   path: string,
   parameters: (path: string) => string[],
-  limits: { timeoutMs: number; outputBytesMax: number; signal?: AbortSignal },
+  limits: RunLimits & { outputBytesMax: number },
 ) => Promise<Buffer>
 
 /** Restricts ffmpeg to local files in supported containers. Playlists could open other files or URLs. */
@@ -34,6 +42,9 @@ export const onlyVideoFiles = [
 const notStarted = new Set([126, 127])
 /** The exit code of bubblewrap if the program was killed, which the kernel does when memory runs out. */
 const killedCode = 137
+/** The exit codes after the CPU limit: of bubblewrap if the program was ended by SIGXCPU, and of ffmpeg, which handles it. */
+const cpuLimitCodes = new Set([152, 255])
+const cpuLimitSignal = 'SIGXCPU'
 const errorOutputMax = 1_000
 /** Programs use up to two threads for decoding and two for encoding. */
 const processorsMax = 4
@@ -44,21 +55,25 @@ const start = (
   program: string,
   path: string,
   parameters: (path: string) => string[],
-  timeoutMs: number,
+  cpuSecondsMax: number,
 ) => {
   const running =
     sandbox === undefined
-      ? spawn(lowPriority[0], [...lowPriority.slice(1), program, ...parameters(path)], {
-          stdio: ['ignore', 'pipe', 'pipe'],
-          env: {},
-        })
+      ? spawn(
+          lowPriority[0],
+          [...lowPriority.slice(1), ...cpuLimit(cpuSecondsMax), program, ...parameters(path)],
+          {
+            stdio: ['ignore', 'pipe', 'pipe'],
+            env: {},
+          },
+        )
       : startSandboxed(
           sandbox,
           {
             program,
             parameters: parameters('/video'),
             mounts: [...mountOfProgram(program), '--ro-bind', path, '/video'],
-            cpuSecondsMax: (processorsMax * timeoutMs) / 1000,
+            cpuSecondsMax,
             fileBytesMax: 0,
             infoFd,
             isLowPriority: true,
@@ -122,6 +137,7 @@ const failureOf = (program: string, { code, killedBy, errorOutput, isLate, isSan
     })
   if (isLate) return failed('SIGKILL')
   if (code !== null && notStarted.has(code)) return failed('ENOENT')
+  if (code !== null && cpuLimitCodes.has(code)) return failed(cpuLimitSignal)
   if (isSandboxed && isSandboxFailure(errorOutput)) {
     return errorOutput.startsWith("bwrap: Can't find source path")
       ? failed('ENOENT')
@@ -136,17 +152,18 @@ const failureOf = (program: string, { code, killedBy, errorOutput, isLate, isSan
 export type ReadOutputOfFile = (
   path: string,
   parameters: (path: string) => string[],
-  limits: { timeoutMs: number; signal?: AbortSignal },
+  limits: RunLimits,
 ) => AsyncGenerator<Buffer, void, undefined>
 
 export const createOutputSandbox = (
   program: string,
   { findSandbox }: Pick<MediaPrograms, 'findSandbox'>,
 ): ReadOutputOfFile =>
-  async function* (path, parameters, { timeoutMs, signal }) {
+  async function* (path, parameters, { timeoutMs, cpuSecondsMax, signal }) {
     const sandbox = await findSandbox()
     signal?.throwIfAborted()
-    const running = start(sandbox, program, path, parameters, timeoutMs)
+    const cpuSeconds = cpuSecondsMax ?? (processorsMax * timeoutMs) / 1000
+    const running = start(sandbox, program, path, parameters, cpuSeconds)
     const kill = killerOf(running, sandbox && (running.stdio[infoFd] as unknown as Readable))
     let isLate = false
     const timer = setTimeout(() => {
@@ -221,6 +238,10 @@ export const createLineSandbox = (
     }
   }
 }
+
+/** Whether the program used more CPU time than it may. */
+export const isCpuLimitError = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === cpuLimitSignal
 
 /** Whether the program rejected the file, as opposed to being missing, killed or aborted. */
 export const isInvalidFileError = (error: unknown): boolean =>

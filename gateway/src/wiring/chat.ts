@@ -8,13 +8,14 @@ import { createTokenCounter } from '../chat/count-tokens.ts'
 import { createRecordingDecoder } from '../chat/decode-recording.ts'
 import { createReplyIds } from '../chat/reply-id.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
+import { createCompareDurations } from '../routing/compare-durations.ts'
 import type { ApiContext } from './api-context.ts'
 import type { VideoTasks } from './videos.ts'
 
 /** Binds the chat operation; `close` ends its threads. */
 export const bindChat = (
   server: ApiServer,
-  { config, catalog, router, prices, meter, mediaStore, programs, links }: ApiContext,
+  { config, catalog, router, prices, meter, mediaStore, programs, links, postgres, log }: ApiContext,
   { admitVideo, images, readTask, follow, cancelTask }: VideoTasks,
 ): { close: () => Promise<void> } => {
   const tokens = createTokenCounter()
@@ -40,6 +41,7 @@ export const bindChat = (
     spoolDirectory: mediaStore.spoolDirectory,
     tokens,
     replyIds: createReplyIds(config.LINK_SECRETS),
+    compareDurations: createCompareDurations({ database: postgres, log }),
   })
 
   bindOperation(server, operations.completeChat, completeChat({ catalog, chatVideo, chatAudio }))

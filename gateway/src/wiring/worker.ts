@@ -13,6 +13,7 @@ import type { Postgres } from '../platform/postgres.ts'
 import { deleteRemovedProviders } from '../provider-config/provider-config-store.ts'
 import { mediaDaysOf } from '../retention/account-term-store.ts'
 import { startRetentionLoop } from '../retention/retention-loop.ts'
+import { createCompareDurations } from '../routing/compare-durations.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
 import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
@@ -126,6 +127,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     log,
     readLevels: createReadLevels(programs),
     cutSegment: createCutSegment(programs),
+    compareDurations: createCompareDurations({ database: postgres, log }),
     retentionMs: () => days().media * dayMs,
     wakeDispatcher: wake.recordingDispatcher,
   }

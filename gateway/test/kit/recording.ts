@@ -59,6 +59,7 @@ export const createTranscriber = async ({
     router: await vendorRouter(vendor, vendorKey, postgres),
     readLevels: createReadLevels(mediaPrograms()),
     cutSegment: createCutSegment(mediaPrograms()),
+    compareDurations: () => undefined,
     retentionMs: () => 7 * 86_400_000,
     log: createLog({ level: 'silent' }, 'test'),
     wakeDispatcher: () => undefined,

@@ -46,6 +46,22 @@ export const encoded = async (input: Buffer, output: string, parameters: string[
   }
 }
 
+/** Repeats an encoded file without encoding it again. The extension of `output` is that of the file. */
+export const repeated = async (input: Buffer, output: string, times: number): Promise<Buffer> => {
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-sound-'))
+  try {
+    await writeFile(join(directory, `once-${output}`), input)
+    const given = ['-v', 'error', '-nostdin', '-stream_loop', String(times - 1), '-i', `once-${output}`]
+    await promisify(execFile)('ffmpeg', [...given, '-c', 'copy', '-strict', '-2', output], {
+      cwd: directory,
+      timeout: 60_000,
+    })
+    return await readFile(join(directory, output))
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
 /** A form with an audio file. */
 export const audioForm = (
   bytes: Buffer | undefined,

@@ -78,6 +78,7 @@ describe('a provider of the configuration file', () => {
       ]),
       tasks_in_flight: 0,
       tasks_waiting: 1,
+      duration_mismatches: 0,
       updated_at: null,
     })
     await end(task)

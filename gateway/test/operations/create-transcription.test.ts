@@ -417,6 +417,20 @@ describe('money', () => {
     expect(await balanceOf(account)).toEqual({ available: 1_000_000 - 9_000, held: 0 })
   })
 
+  test('another duration in the report of the vendor is counted for operators', async () => {
+    const counted = async () => {
+      const { rows } = await gateway.database.postgres.query<{ provider: string; mismatches: number }>(
+        'select provider, mismatches from duration_mismatches',
+      )
+      return rows
+    }
+    // The vendor reports the same few seconds for any recording.
+    for (const seconds of [5, 60]) {
+      await send(audioForm(wave(seconds), { model: 'asr-1', response_format: 'verbose_json' }))
+    }
+    await expect.poll(counted).toEqual([{ provider: 'vendor', mismatches: 1 }])
+  })
+
   test('the duration in a file header does not affect the price', async () => {
     const { account, text: keyText } = await spender(1)
     const bytes = wave(90)

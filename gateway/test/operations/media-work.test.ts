@@ -101,7 +101,7 @@ const start = async (given: Record<string, string> = {}) => {
 beforeEach(async () => {
   endless = { asked: 0, open: 0, openMost: 0 }
   directory = await mkdtemp(join(tmpdir(), 'kinora-programs-'))
-  ffprobe = await blockingProgram(directory, 'ffprobe', ['-f flac', '-f mp3'])
+  ffprobe = await blockingProgram(directory, 'ffprobe', ['_whitelist flac', '_whitelist mp3'])
   // The portrait of a clip from second 1 to second 3, and every sheet of frames.
   ffmpeg = await blockingProgram(directory, 'ffmpeg', ['-ss 2 ', 'tile='])
 })

@@ -358,18 +358,25 @@ describe('a recording with a gap in its timestamps', () => {
   const withGap = (seconds: number) =>
     encoded(wave(10), 'out.webm', ['-af', `asetpts='PTS+if(gte(T,5),${seconds},0)/TB'`, '-c:a', 'libopus'])
 
-  test('is transcribed to its end and charged for its audio', async () => {
+  test('is transcribed to its end and charged for its timeline, of which silence is not sent to the vendor', async () => {
+    const before = gateway.vendor.transcriptions().length
     const id = await accept(plain, await withGap(40))
     await until(id, 'completed')
     const [segment, ...others] = await segmentsOf(id)
     expect(others).toEqual([])
     expect(segment).toMatchObject({ startMs: 0, endMs: expect.closeTo(50_000, -2) })
-    expect((await movementsOf(id))['capture']).toBeLessThan(1_010)
+    expect((await movementsOf(id))['capture']).toBeCloseTo(5_000, -2)
+    expect(gateway.vendor.transcriptions().length).toBe(before + 1)
   })
 
-  test('fails if it is nearly all gap', async () => {
+  test('fails if it is longer than what is charged', async () => {
     const before = gateway.vendor.transcriptions().length
-    const id = await accept(plain, await withGap(600))
+    const id = await accept(plain, await withGap(40))
+    // As if it had been measured wrongly.
+    await gateway.database.postgres.query(
+      'update transcription_tasks set duration_ms = 10000 where id = $1',
+      [id],
+    )
     expect((await until(id, 'failed'))['error']).toMatchObject({ code: 'invalid_parameter' })
     expect(gateway.vendor.transcriptions().length).toBe(before)
   })

@@ -93,7 +93,9 @@ async function sendEvent(response: ServerResponse, event: unknown, signal: Abort
 }
 
 function bodyOf(order: RecognitionOrder, isVerbose: boolean, result: Recognition): Record<string, unknown> {
-  if (!isVerbose) return { text: result.text }
+  if (!isVerbose) {
+    return { text: result.text, usage: { type: 'duration', seconds: result.durationSeconds } }
+  }
   return {
     task: order.task,
     language: result.language,

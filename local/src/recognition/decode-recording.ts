@@ -4,6 +4,8 @@ import path from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
+import { wholeAudioAt } from '@kinora/sandbox/audio-filter'
+
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
 import { startProgram, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { undecodable } from './recognition-refusal.ts'
@@ -91,7 +93,7 @@ function decodeArgs({ recordingName }: RecordingTask): string[] {
     ...['-hide_banner', '-loglevel', 'info', '-nostats', '-nostdin'],
     ...['-protocol_whitelist', 'file,pipe', '-format_whitelist', containers],
     ...['-codec_whitelist', decoders.join(','), '-threads', '1', '-vn', '-sn', '-dn', '-i', recordingName],
-    ...['-map', '0:a:0', '-af', 'aresample=async=1:first_pts=0', '-ac', '1', '-ar', String(samplesPerSecond)],
+    ...['-map', '0:a:0', '-af', wholeAudioAt(samplesPerSecond), '-ac', '1', '-ar', String(samplesPerSecond)],
     ...['-c:a', 'pcm_s16le', '-f', 's16le', 'pipe:1'],
   ]
 }

@@ -101,6 +101,10 @@ export const Provider = Type.Object({
   ),
   tasks_in_flight: Type.Integer({ description: 'Tasks that the provider is working on.' }),
   tasks_waiting: Type.Integer({ description: 'Tasks that wait for a slot of the provider.' }),
+  duration_mismatches: Type.Integer({
+    description:
+      'Recordings for which the provider reported another duration than the one that was measured and charged. Each is in the log as `recording.duration-mismatch`.',
+  }),
   updated_at: Nullable(
     Time('When an operator last changed the configuration; null if it comes from the file.'),
   ),

@@ -15,7 +15,14 @@ export const credentialHintOf = (apiKey: Secret): string => {
 
 type Configured = Omit<
   Provider,
-  'source' | 'is_removed' | 'problem' | 'models' | 'tasks_in_flight' | 'tasks_waiting' | 'updated_at'
+  | 'source'
+  | 'is_removed'
+  | 'problem'
+  | 'models'
+  | 'tasks_in_flight'
+  | 'tasks_waiting'
+  | 'duration_mismatches'
+  | 'updated_at'
 >
 
 /** The configuration of a provider. Of its key, only the hint is shown. */

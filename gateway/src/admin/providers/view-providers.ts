@@ -15,6 +15,7 @@ import {
 } from '../../provider-config/provider-config.ts'
 import { openCredential } from '../../provider-config/sealed-credential.ts'
 import { validateConfig, type RawConfig } from '../../provider-config/validate-config.ts'
+import { readDurationMismatches } from '../../routing/duration-mismatch-store.ts'
 import { remedyFor, type Router } from '../../routing/route.ts'
 import { secondsOf } from '../unix-time.ts'
 import { capabilityFor } from './capability-for.ts'
@@ -95,6 +96,7 @@ const viewChosen = async (
   await liveConfig.refresh()
   const records = new Map((await listProviderRecords(database)).map((record) => [record.name, record]))
   const loads = await readProviderLoads(database)
+  const mismatches = await readDurationMismatches(database)
   const live = new Map(liveConfig.current().providers.map((settings) => [settings.name, settings]))
 
   const view = (settings: ProviderConfig): Provider => {
@@ -110,6 +112,7 @@ const viewChosen = async (
       models: modelsOf(name, dependencies),
       tasks_in_flight: load?.inFlight ?? 0,
       tasks_waiting: load?.waiting ?? 0,
+      duration_mismatches: mismatches.get(name) ?? 0,
       updated_at: record === undefined ? null : secondsOf(record.updatedAt),
     }
   }

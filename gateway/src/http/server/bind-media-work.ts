@@ -12,11 +12,13 @@ export const bindMediaWork = (
 ): Pick<Call, 'mediaWork' | 'mediaFetch' | 'imageFetch'> => {
   const bind =
     (queue: FairQueue): Call['mediaWork'] =>
-    async (work, signal = callOf().signal) => {
+    async (work, { signal = callOf().signal, isLong = false } = {}) => {
       const call = callOf()
       await beforeExpensive()
       const { accountId, keyId } = call.caller
-      return queue({ accountId, keyId, addressPrefix: addressPrefixOf(call.address) }, signal, work)
+      return queue({ accountId, keyId, addressPrefix: addressPrefixOf(call.address) }, signal, work, {
+        isLong,
+      })
     }
   return {
     mediaWork: bind(mediaWork.run),

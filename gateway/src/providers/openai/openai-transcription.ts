@@ -139,7 +139,7 @@ function transcriptIn(body: unknown, job: TranscriptionJob): Omit<Transcript, 'e
   return {
     text,
     language: textOf(member(body, 'language')),
-    durationSeconds: numberOf(member(body, 'duration')),
+    durationSeconds: numberOf(member(body, 'duration')) ?? numberOf(member(member(body, 'usage'), 'seconds')),
     segments: job.wantsSegments ? listIn(body, 'segments', job, segmentIn(job)) : undefined,
     words: job.wantsWords ? listIn(body, 'words', job, wordIn) : undefined,
   }

@@ -28,13 +28,10 @@ export interface PlanDependencies {
 export type StepResult = { kind: 'stop' } | { kind: 'repeat' } | { kind: 'done' } | Ending
 
 const stretchMs = 3_600_000
-/** The decoded length may differ slightly from the sum of the packet durations. */
+/** The decoded length may differ slightly from the measured one, because decoding starts anew in each stretch. */
 const toleranceMs = 1_000
-/**
- * Some recorders leave gaps in silence, so the timeline may be longer than the billed duration. A recording that is
- * nearly all gaps tries to avoid charges.
- */
-const timelineMsMax = (durationMs: number) => 3 * durationMs + 60_000
+/** A recording that is longer than the duration that is charged was made to avoid charges. */
+const lengthMsMax = (durationMs: number) => 1.01 * durationMs + toleranceMs
 const readersMax = 2
 const slotTimeoutMs = 60_000
 
@@ -53,8 +50,12 @@ const planStretch = async (
   const isLast = lengthMs < stretchMs - toleranceMs
   const isLonger = soundEndMs > task.durationMs + toleranceMs
   const endMs = isLast && !isLonger ? task.durationMs : soundEndMs
-  if (endMs > timelineMsMax(task.durationMs))
-    return failed('invalid_parameter', 'The recording contains far more gaps than audio.')
+  if (endMs > lengthMsMax(task.durationMs)) {
+    return failed(
+      'invalid_parameter',
+      'The recording is longer than measured, because its timestamps are inconsistent. Convert it, for example: ffmpeg -i input -map 0:a:0 output.flac',
+    )
+  }
   const cuts = planCuts({ startMs, levels, endMs, isLast })
   await insertSegments(
     postgres,

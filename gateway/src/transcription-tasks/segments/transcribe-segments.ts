@@ -10,6 +10,7 @@ import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { isRetryable, ProviderFailure } from '../../providers/port/failure.ts'
 import { backoffMs } from '../../routing/backoff.ts'
+import type { CompareDurations } from '../../routing/compare-durations.ts'
 import type { Route, Router } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
@@ -27,6 +28,7 @@ export interface TranscribeDependencies {
   mediaStore: MediaStore
   router: Router
   cutSegment: CutSegment
+  compareDurations: CompareDurations
   log: Log
   wakeDispatcher: () => void
 }
@@ -57,7 +59,7 @@ const failureOf = ({ kind, code, forCaller }: ProviderFailure): Failed => {
 }
 
 const trySegment = async (
-  { postgres, mediaStore, router, cutSegment, log }: TranscribeDependencies,
+  { postgres, mediaStore, router, cutSegment, compareDurations, log }: TranscribeDependencies,
   task: TranscriptionTask & { recordingKey: string },
   segment: OpenSegment,
   stop: AbortSignal,
@@ -96,7 +98,12 @@ const trySegment = async (
   try {
     const requirements = { capability: 'transcription' } as const
     const { answer, route } = await router.call(task.model, requirements, stop, transcribe)
-    const work = { counted: { minute: (segment.endMs - segment.startMs) / 1000 } }
+    const measuredSeconds = (segment.endMs - segment.startMs) / 1000
+    compareDurations({
+      ...{ provider: route.provider.name, model: task.model, id: task.id },
+      ...{ measuredSeconds, reportedSeconds: answer.durationSeconds },
+    })
+    const work = { counted: { minute: measuredSeconds } }
     await recordTranscript(postgres, task, segment.n, placedTranscript(answer, segment), {
       provider: route.provider.name,
       costMicros: costOf(route.costs, work),

@@ -88,7 +88,7 @@ const storeUrl = async (
     const { stream } = await safeFetch.open(url, { sizeBytesMax: clipBytesMax, signal: stop })
     return mediaStore.put(key, stream, clipBytesMax)
   }
-  return call.mediaFetch(fetchFile, signal).catch((error: unknown) => {
+  return call.mediaFetch(fetchFile, { signal }).catch((error: unknown) => {
     if (!(error instanceof SafeFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param, error)
     throw invalid(param, 'could not be fetched from that URL.', error)
