@@ -87,9 +87,10 @@ test('a file is opened on the first read, and closed at its end or when the stre
   expect(await openFiles()).toBe(0)
 })
 
-test('a range that starts after the end of the file is empty', async () => {
+test('a range that ends after the end of the file fails, so that nobody takes it for complete', async () => {
   await store.put('a', Readable.from([Buffer.from('short')]), 10)
-  expect(await textOf(await store.open('a', { start: 5, end: 9 }))).toBe('')
+  for (const start of [0, 5])
+    await expect(store.open('a', { start, end: 9 }).then(textOf)).rejects.toThrow('has 5 bytes')
 })
 
 test('a missing file opens as undefined, and removing it is not an error', async () => {

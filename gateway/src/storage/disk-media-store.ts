@@ -21,6 +21,9 @@ const readLazily = (path: string, { start, end }: { start: number; end: number }
     file ??= await open(path)
     const length = Math.min(sizeBytes, end - position + 1)
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position)
+    // Whoever waits for all bytes of a range would wait in vain.
+    if (bytesRead === 0 && position <= end && end !== Infinity)
+      throw new Error(`${path} has ${position} bytes, and more were expected`)
     position += bytesRead
     stream.push(bytesRead === 0 ? null : buffer.subarray(0, bytesRead))
   }

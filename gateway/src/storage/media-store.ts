@@ -13,7 +13,7 @@ export interface MediaStore {
   put: (key: string, source: Readable, sizeBytesMax: number) => Promise<{ sizeBytes: number; sha256: string }>
   /** Moves a local file into the store. */
   adopt: (key: string, path: string) => Promise<void>
-  /** Opens the bytes from `start` to `end`, inclusive; undefined if the file does not exist. */
+  /** Opens the bytes from `start` to `end`, inclusive; undefined if the file does not exist. A shorter file fails. */
   open: (key: string, range?: { start: number; end: number }) => Promise<Readable | undefined>
   /** Provides a local path that programs can read while `work` runs. */
   withLocalPath: <Result>(key: string, work: (path: string) => Promise<Result>) => Promise<Result>

@@ -50,11 +50,12 @@ export const sendFile = async (
       headers: { 'content-range': `bytes */${file.sizeBytes}`, 'accept-ranges': 'bytes' },
     })
   }
-  headers['content-length'] = String(range === undefined ? file.sizeBytes : range.end - range.start + 1)
+  const sent = range ?? { start: 0, end: file.sizeBytes - 1 }
+  headers['content-length'] = String(sent.end - sent.start + 1)
   if (range !== undefined) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.sizeBytes}`
   const status = range === undefined ? 200 : 206
   if (method === 'HEAD') return { status, headers, body: undefined }
-  const body = await mediaStore.open(file.storageKey, range)
+  const body = await mediaStore.open(file.storageKey, sent)
   if (body === undefined) throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing` })
   return { status, headers, body }
 }

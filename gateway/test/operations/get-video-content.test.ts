@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -251,5 +251,15 @@ describe('200, status_update_time', () => {
   test('status_update_time is an integer of seconds', async () => {
     const { id } = await complete()
     expect(Number.isInteger((await read(id)).body['status_update_time'])).toBe(true)
+  })
+})
+
+describe('a file that is shorter than recorded', () => {
+  test('ends the connection, so that the client does not wait for the rest', async () => {
+    const { id, video } = await complete()
+    await truncate(join(gateway.directory, 'media', `videos/test/${video.mediaId}.mp4`), 1)
+    for (const headers of [{}, { range: 'bytes=0-99' }])
+      await expect(open(id, { ...asBytes, ...headers })).rejects.toThrow('terminated')
+    expect((await open(id, { ...asBytes, range: 'bytes=500-' })).status).toBe(500)
   })
 })
