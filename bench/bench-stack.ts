@@ -2,6 +2,7 @@
 import { startFaultStack, type FaultStack, type StackChanges } from '../gateway/test/faults/fault-stack.ts'
 import { until, type Part } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
+import { manyRequests } from '../gateway/test/kit/stack.ts'
 import { cpuMsOf, cpuMsOfFamily } from './measure/cpu-time.ts'
 import { countingSettings, startCounting, summarizeStatements } from './measure/database-work.ts'
 import { minus, per, total, type Figures } from './measure/figures.ts'
@@ -30,6 +31,7 @@ const endedWithinMs = 1_200_000
 const productionSettings = ['autovacuum_naptime=1min']
 
 const environmentOfBench = {
+  ...manyRequests,
   // The load is not to be refused.
   OVERLOAD_WAITING_CREATES: '0',
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',

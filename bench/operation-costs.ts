@@ -65,7 +65,11 @@ export const measureCosts = async ({ mutation, operations: wanted }: CostOptions
     processes: { apis: 1, workers: 1 },
     postgresSettings: countingSettings,
     // A busy machine must not refuse a request.
-    environment: { ...countInvocationsIn(countFile), OVERLOAD_EVENT_LOOP_DELAY_MS: '0' },
+    environment: {
+      ...countInvocationsIn(countFile),
+      OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
+      LIMIT_ADDRESS_PER_3_MINUTES: '0',
+    },
     ...(mutation && { mutation }),
   })
   await startCounting(stack)

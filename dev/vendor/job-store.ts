@@ -15,6 +15,7 @@ import {
   consumeFault,
 } from './faults.ts'
 import { rewriteJson } from './intercept-response.ts'
+import { createJobVideo } from './job-video.ts'
 import type { AcceptedJob, JobOrder, JobStore, JobStoreOptions, VendorJob, VendorJobState } from './job.ts'
 import { type PromptDirectives, directivesIn } from './prompt-directives.ts'
 
@@ -211,8 +212,10 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
     return applyFault(fault, point, response, refuse)
   }
 
-  const videoOf = (job: AcceptedJob): Buffer =>
-    recordOf(job).badMedia ? Buffer.from('this is not a video\n'.repeat(50)) : options.sample
+  const videoOf = (job: AcceptedJob): Buffer => {
+    if (recordOf(job).badMedia) return Buffer.from('this is not a video\n'.repeat(50))
+    return options.hasDistinctVideos ? createJobVideo(options.sample, job) : options.sample
+  }
 
   const sendVideo: JobStore['sendVideo'] = async (job, _request, response, refuse) => {
     counts.downloads += 1

@@ -90,6 +90,8 @@ export interface JobStoreOptions {
   honoursIdempotencyKey: boolean
   /** The video of every job. */
   sample: Buffer
+  /** Whether each job has a video of its own, made from the sample. */
+  hasDistinctVideos: boolean
 }
 
 /** An accepted job, which the vendor would bill. */

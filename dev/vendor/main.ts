@@ -8,6 +8,7 @@ const { values } = parseArgs({
     'duration-ms': { type: 'string', default: '300' },
     'api-key': { type: 'string' },
     'ignore-idempotency-key': { type: 'boolean', default: false },
+    'distinct-videos': { type: 'boolean', default: false },
   },
 })
 
@@ -15,6 +16,7 @@ const vendor = await startVendor({
   port: Number(values.port),
   durationMs: Number(values['duration-ms']),
   honoursIdempotencyKey: !values['ignore-idempotency-key'],
+  hasDistinctVideos: values['distinct-videos'],
   ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
 })
 process.stdout.write(`${JSON.stringify({ ready: true, url: vendor.url, pid: process.pid })}\n`)

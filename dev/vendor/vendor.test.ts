@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 
 import { afterEach, expect, test } from 'vitest'
 
+import { findJobOfVideo } from './job-video.ts'
 import { startVendor, type Vendor, type VendorOptions } from './vendor.ts'
 
 let vendor: Vendor
@@ -122,4 +124,37 @@ test('the vendor runs as a process and is controlled over HTTP', async () => {
   expect(await (await fetch(`${url}/_vendor/jobs`)).json()).toEqual([])
   child.kill('SIGTERM')
   expect(await once(child, 'exit')).toEqual([0, null])
+})
+
+test('with distinct videos, each job has a playable video that names it', async () => {
+  await start({ hasDistinctVideos: true })
+  const videoOf = async (prompt: string) => {
+    const { body } = await submit(prompt)
+    const video = Buffer.from(await (await poll(body['id'], '/content')).arrayBuffer())
+    return { id: body['id'], video }
+  }
+  const sample = await readFile(new URL('sample.mp4', import.meta.url))
+  const [one, two] = [await videoOf('a whale'), await videoOf('ein Wal – größer')]
+  expect(findJobOfVideo(sample, one.video)).toEqual({ id: one.id, prompt: 'a whale' })
+  expect(findJobOfVideo(sample, two.video)).toEqual({ id: two.id, prompt: 'ein Wal – größer' })
+  const changed = Buffer.from(two.video)
+  changed[1_000] = ~(changed[1_000] ?? 0) & 0xff
+  for (const wrong of [sample, one.video.subarray(0, 1), changed, Buffer.concat([one.video, one.video])])
+    expect(findJobOfVideo(sample, wrong)).toBeUndefined()
+  const decoding = spawn('ffmpeg', ['-v', 'error', '-i', 'pipe:0', '-f', 'null', '-'], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  const problems = decoding.stderr.toArray()
+  decoding.stdin.end(two.video)
+  expect(await once(decoding, 'exit')).toEqual([0, null])
+  expect(Buffer.concat((await problems) as Buffer[]).toString()).toBe('')
+})
+
+test('a vendor that is closed refuses connections, and knows its jobs afterwards', async () => {
+  await start()
+  const { body } = await submit('a whale')
+  await fetch(`${vendor.url}/_vendor/closed`, { method: 'PUT', body: JSON.stringify({ forMs: 300 }) })
+  const refused = await poll(body['id']).catch((error: Error) => error.cause)
+  expect(refused).toMatchObject({ code: 'ECONNREFUSED' })
+  await expect.poll(async () => (await poll(body['id']).catch(() => undefined))?.status).toBe(200)
 })

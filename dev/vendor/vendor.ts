@@ -12,6 +12,7 @@ import { protocols } from './protocols.ts'
 import { readText } from './read-create.ts'
 import { createVendorSpeech } from './speech.ts'
 import { createVendorTranscription } from './transcription.ts'
+import { watchStalls } from './watch-stalls.ts'
 
 export interface VendorOptions {
   /** 0 or absent uses a free port. */
@@ -20,6 +21,8 @@ export interface VendorOptions {
   apiKey?: string
   durationMs?: number
   honoursIdempotencyKey?: boolean
+  /** Whether each job has a video of its own; by default all have the same. */
+  hasDistinctVideos?: boolean
 }
 
 export interface Vendor {
@@ -47,12 +50,14 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     durationMs: options.durationMs ?? 300,
     honoursIdempotencyKey: options.honoursIdempotencyKey ?? true,
     sample: await readFile(new URL('sample.mp4', import.meta.url)),
+    hasDistinctVideos: options.hasDistinctVideos ?? false,
   })
   const { faults, counts } = store
   const speech = createVendorSpeech()
   const geminiSpeech = createGeminiSpeech(speech, options.apiKey)
   const dialogue = createVendorDialogue(speech.soundOf)
   const transcription = createVendorTranscription()
+  const watch = watchStalls()
   const served = protocols.map((createProtocol) => createProtocol(store))
 
   const server = createServer((request, response) => {
@@ -116,6 +121,12 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     const route = `${request.method} ${asked.pathname}`
     if (route === 'GET /_vendor/jobs') return answerJson(response, 200, store.jobs())
     if (route === 'GET /_vendor/counts') return answerJson(response, 200, counts)
+    if (route === 'GET /_vendor/stalls') return answerJson(response, 200, watch.stalls)
+    if (route === 'PUT /_vendor/closed') {
+      const { forMs } = JSON.parse(await readText(request)) as { forMs: number }
+      response.once('finish', () => closeFor(forMs))
+      return answerJson(response, 200, {})
+    }
     if (route !== 'PUT /_vendor/faults') return refuseJson(response, 404, 'not_found')
     const wanted: unknown = JSON.parse(await readText(request))
     for (const [name, value] of Object.entries(wanted as object)) {
@@ -127,10 +138,21 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     answerJson(response, 200, faults)
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, '127.0.0.1', 1024, resolve)
-  })
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', 1024, resolve)
+    })
+
+  /** Refuses connections for a while, so that clients know that their request was not received. */
+  function closeFor(forMs: number): void {
+    const { port } = server.address() as AddressInfo
+    server.close()
+    server.closeAllConnections()
+    setTimeout(() => void listen(port), forMs)
+  }
+
+  await listen(options.port ?? 0)
   return {
     url: url(),
     faults,
@@ -142,6 +164,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     turns: dialogue.turns,
     transcriptions: transcription.transcriptions,
     close: async () => {
+      watch.stop()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()
       await closed

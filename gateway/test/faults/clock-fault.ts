@@ -14,6 +14,7 @@ export const clockProblem =
   library === undefined ? 'it needs libfaketime; install it with: apt-get install libfaketime' : undefined
 
 const stepClock = (offsets: string[]): Fault => ({
+  isLong: true,
   run: async ({ stack: { directory, workers } }) => {
     const [worker] = workers
     const file = join(directory, 'clock')

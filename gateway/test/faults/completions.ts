@@ -15,3 +15,18 @@ export const completionsPerSecond = async (
   )
   return (row?.count ?? 0) / (overMs / 1_000)
 }
+
+/** The tasks of a model completed per second, over the time before now. */
+export const completionsOfModel = async (
+  { stack, client }: FaultScene,
+  overMs: number,
+  model: string,
+): Promise<number> => {
+  const [row] = await stack.postgres.query<{ count: number }>(
+    `select count(*)::int as count from video_tasks
+      where model = $1 and account_id = any($2) and state = 'completed'
+        and finished_at > now() - make_interval(secs => $3)`,
+    [model, client.accountIds, overMs / 1_000],
+  )
+  return (row?.count ?? 0) / (overMs / 1_000)
+}

@@ -2,20 +2,27 @@
  * The guards, each with a fault that does damage without it. A guard with a setting is disabled by it; any other is
  * taken out of the source text that the roles load.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { Environment } from '../../src/config.ts'
 import type { FaultName } from './faults.ts'
 import type { Mutation } from './mutation.ts'
+import type { Fault } from './run-fault.ts'
 
 export interface Control {
   /** What is missing. */
   name: string
-  fault: FaultName
-  without: { environment: Environment } | { mutation: Mutation }
+  fault: FaultName | Fault
+  /** Nothing for a control of the judge itself. */
+  without?: { environment: Environment } | { mutation: Mutation } | { postgresSettings: string[] }
   /** The figure that must be beyond its target. */
   expected: string
   /** How long to wait after the fault, if the damage shows only then. */
   stuckAfterMs?: number
 }
+
+const stalledMs = 5_000
+const outageMs = 8_000
 
 const database: Control[] = [
   {
@@ -112,4 +119,111 @@ const downloads: Control[] = [
   },
 ]
 
-export const controls: Control[] = [...database, ...submits, ...engine, ...downloads]
+const guarantees: Control[] = [
+  {
+    name: 'no durable commits',
+    fault: 'kill postgres',
+    without: { postgresSettings: ['synchronous_commit=off', 'wal_writer_delay=10s'] },
+    expected: 'lost',
+  },
+  {
+    name: 'no idempotency keys',
+    fault: 'pause api',
+    without: {
+      mutation: {
+        file: 'idempotency/run-once.ts',
+        find: `if (key !== undefined) {
+      const name`,
+        replace: `if (key === '') {
+      const name`,
+      },
+    },
+    expected: 'double-charged',
+  },
+  {
+    name: 'truncated results',
+    fault: 'kill redis',
+    without: {
+      mutation: {
+        file: 'videos/lifecycle/store-result.ts',
+        find: '  const retentionMs = await retentionMsOf(task.accountId)',
+        replace: `  await mediaStore.put(storageKey, Readable.from([Buffer.of(0)]), 1)
+  const retentionMs = await retentionMsOf(task.accountId)`,
+      },
+    },
+    expected: 'wrong bytes',
+  },
+  {
+    name: 'swapped results',
+    fault: 'kill redis',
+    without: {
+      mutation: {
+        file: 'videos/lifecycle/store-result.ts',
+        find: 'openResult(open.upstream as Opaque, result, signal)',
+        replace: `openResult(...(globalThis['first' + open.provider] ??= [open.upstream, result]), signal)`,
+      },
+    },
+    expected: 'wrong bytes',
+  },
+  {
+    name: 'no release of abandoned holds',
+    fault: 'kill api',
+    without: {
+      mutation: {
+        file: 'billing/metering/meter.ts',
+        find: 'const abandoned = await findAbandonedRequests(postgres, 100)',
+        replace: 'const abandoned = []',
+      },
+    },
+    expected: 'holds left',
+  },
+  {
+    name: 'comparison every 100 s',
+    fault: 'kill submitting',
+    without: {
+      mutation: {
+        file: 'platform/engine/supervise-engine.ts',
+        find: 'const everyMs = 10_000',
+        replace: 'const everyMs = 100_000',
+      },
+    },
+    expected: 'recovery',
+    stuckAfterMs: 45_000,
+  },
+]
+
+const judged: Control[] = [
+  {
+    name: 'vendor that stands still',
+    fault: {
+      run: async ({ stack: { vendors } }) => {
+        vendors.repeatable.pause()
+        await sleep(stalledMs)
+        vendors.repeatable.resume()
+      },
+    },
+    expected: 'invalid',
+    stuckAfterMs: 60_000,
+  },
+  {
+    name: 'outage behind retries',
+    fault: {
+      run: async ({ stack: { apis } }) => {
+        for (const api of apis) api.pause()
+        await sleep(outageMs)
+        for (const api of apis) api.resume()
+      },
+    },
+    expected: 'outage',
+    stuckAfterMs: 60_000,
+  },
+]
+
+export const controls: Control[] = [
+  ...database,
+  ...submits,
+  ...engine,
+  ...downloads,
+  ...guarantees,
+  ...judged,
+]

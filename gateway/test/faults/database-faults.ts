@@ -80,6 +80,7 @@ const takeConnections = async ({ postgres }: FaultStack, forMs: number) => {
 export const databaseFaults = {
   'terminate connections': {
     isQuick: true,
+    stopsCreates: true,
     run: async ({ stack, client }) => {
       for (let round = 0; round < rounds; round += 1) {
         // Requests have to wait for a connection, because that is when one is handed over without being idle.
@@ -90,14 +91,16 @@ export const databaseFaults = {
     },
   },
   'restart postgres': {
+    stopsCreates: true,
     run: async ({ stack: { postgres } }) => {
       // A fast shutdown, as for an update: it ends every connection with an error.
       await postgres.kill('SIGINT')
       await postgres.start()
     },
   },
-  'connection limit': { run: ({ stack }) => takeConnections(stack, fullMs) },
+  'connection limit': { stopsCreates: true, run: ({ stack }) => takeConnections(stack, fullMs) },
   'stopped lock holder': {
+    isLong: true,
     run: async ({ stack: { postgres }, reportCreates }) => {
       const admin = await postgres.connect()
       const pid = await stopLockHolder(admin)
@@ -107,6 +110,7 @@ export const databaseFaults = {
     },
   },
   'all backends stopped': {
+    stopsCreates: true,
     run: async ({ stack: { postgres } }) => {
       const pids = await postgres.children()
       signalAll(pids, 'SIGSTOP')

@@ -87,7 +87,9 @@ export const engineFaults = {
   'restore postgres': {
     recoveredWithinMs,
     // The other one has no means to recognize the submits that the database has forgotten.
-    vendors: ['repeatable'],
+    isLong: true,
+    models: ['repeatable'],
+    stopsCreates: true,
     run: async ({ stack, client }) => {
       // What is created after the copy is lost with the database.
       client.stop()

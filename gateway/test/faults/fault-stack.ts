@@ -15,8 +15,8 @@ import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { connectPostgres, type Postgres } from '../../src/platform/postgres.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
-import { manyRequests } from '../kit/stack.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
+import { mountMediaDisk, type MediaDisk } from './media-disk.ts'
 import { mutationNotice, runWith, type Mutation } from './mutation.ts'
 import { createPart, type Part } from './part.ts'
 import { createPostgresCluster, type PostgresCluster } from './postgres-cluster.ts'
@@ -33,6 +33,8 @@ export interface StackChanges {
   providerSettings?: Record<string, unknown>
   /** How many APIs and workers are started. */
   processes?: { apis: 1 | 2; workers: number }
+  /** Gives the media directory a disk of its own, which faults can fill. */
+  hasMediaDisk?: boolean
   /** Runs the source instead of the bundle. */
   isFromSource?: boolean
 }
@@ -46,6 +48,8 @@ export interface FaultStack extends AsyncDisposable {
   apis: AtLeastTwo
   workers: AtLeastTwo
   vendors: Record<VendorName, VendorPart>
+  /** Only if the stack was started with it. */
+  mediaDisk: MediaDisk | undefined
   origins: string[]
   /** The worker that has completed the most tasks: the engine's few connections may all lead to one of them. */
   busiestWorker: () => Promise<Part>
@@ -59,8 +63,16 @@ type AtLeastTwo = readonly [Part, Part, ...Part[]]
 
 /** `repeatable` recognizes a repeated submit; `findable` does not, but its jobs can be looked up. */
 export type VendorName = 'repeatable' | 'findable'
-export const modelOf: Record<VendorName, string> = { repeatable: 'vidB-2', findable: 'vidB-2-pro' }
-export const vendorNames = Object.keys(modelOf) as VendorName[]
+const vendorNames: VendorName[] = ['repeatable', 'findable']
+/** The models are named after their vendor. `either` is served by `repeatable` while `findable` cannot be reached. */
+export type ModelName = VendorName | 'either'
+export const modelOf: Record<ModelName, string> = {
+  repeatable: 'vidB-2',
+  findable: 'vidB-2-pro',
+  either: 'vidB-either',
+}
+export const modelNames = Object.keys(modelOf) as ModelName[]
+export const modelsOfAudio = { speech: 'chat-4o-mini-tts-2025-12-15', transcription: 'asr-1' }
 
 export const apiKey = 'vendor-key-of-tests'
 const jobMs = 500
@@ -80,7 +92,20 @@ const providersOf = (vendors: Record<VendorName, VendorPart>, given: StackChange
       repeatable: { ...common, baseUrl: vendors.repeatable.url, idempotentSubmits: true },
       findable: { ...common, baseUrl: vendors.findable.url, idempotentSubmits: false, lookup: true },
     },
-    models: Object.fromEntries(vendorNames.map((name) => [modelOf[name], { routes: [{ provider: name }] }])),
+    models: {
+      ...Object.fromEntries(vendorNames.map((name) => [modelOf[name], { routes: [{ provider: name }] }])),
+      ...Object.fromEntries(
+        Object.values(modelsOfAudio).map((model) => [model, { routes: [{ provider: 'repeatable' }] }]),
+      ),
+      [modelOf.either]: {
+        ...{ kind: 'video', family: 'B', seconds: [4], sizes: ['480x480'], images: 1 },
+        prices: [{ unit: 'second', micros: 100_000 }],
+        routes: [
+          { provider: 'findable', order: 1 },
+          { provider: 'repeatable', order: 2 },
+        ],
+      },
+    },
   }
 }
 
@@ -90,6 +115,7 @@ export const startFaultStack = async ({
   postgresSettings,
   providerSettings,
   processes = { apis: 2, workers: 2 },
+  hasMediaDisk = false,
   isFromSource = mutation !== undefined,
 }: StackChanges = {}): Promise<FaultStack> => {
   await using started = new AsyncDisposableStack()
@@ -99,6 +125,7 @@ export const startFaultStack = async ({
   })
   const logDirectory = join(directory, 'logs')
   await Promise.all([mkdir(logDirectory), mkdir(join(directory, 'media'))])
+  const mediaDisk = hasMediaDisk ? started.use(await mountMediaDisk(join(directory, 'media'))) : undefined
   const ports = await reservePorts(directory, [
     ...(['postgres', 'redis', 'ingress', 'admin', 'node', 'worker', 'api0', 'api1'] as const),
     ...vendorNames,
@@ -109,6 +136,7 @@ export const startFaultStack = async ({
       logDirectory,
       arguments: [
         ...['--api-key', apiKey, '--duration-ms', String(jobMs)],
+        '--distinct-videos',
         ...(name === 'findable' ? ['--ignore-idempotency-key'] : []),
       ],
     })
@@ -151,15 +179,17 @@ export const startFaultStack = async ({
   const environment: Environment = {
     PATH: process.env['PATH'],
     ...testEnvironment(postgres.url, directory),
-    ...manyRequests,
+    // Every customer has an address of its own.
+    TRUSTED_PROXIES: '127.0.0.1',
     // The defaults, which tests of single operations switch off.
+    LIMIT_ADDRESS_PER_3_MINUTES: '',
+    LIMIT_CONNECTIONS_PER_ADDRESS: '',
+    OVERLOAD_WAITING_CREATES: '',
     OVERLOAD_EVENT_LOOP_DELAY_MS: '',
     REDIS_TIMEOUT_MS: '',
     DATABASE_CONNECT_TIMEOUT_MS: '',
     DATABASE_STATEMENT_TIMEOUT_MS: '',
     DATABASE_LOCK_TIMEOUT_MS: '',
-    // Off by default; a control takes it away.
-    OVERLOAD_WAITING_CREATES: '200',
     REDIS_URL: redis.url,
     RESTATE_INGRESS_URL: `http://127.0.0.1:${ports.ingress}`,
     RESTATE_ADMIN_URL: `http://127.0.0.1:${ports.admin}`,
@@ -222,6 +252,7 @@ export const startFaultStack = async ({
     apis,
     workers,
     vendors,
+    mediaDisk,
     origins: [ports.api0, ports.api1].map((port) => `http://127.0.0.1:${port}`),
     busiestWorker,
     crashes,

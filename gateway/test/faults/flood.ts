@@ -3,9 +3,11 @@ import { Agent, request } from 'node:http'
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { headersOf, type Customer } from './retrying.ts'
+
 export interface FloodOrder {
   origins: string[]
-  keys: string[]
+  customers: Customer[]
   models: string[]
   /** Prompts are this text and a number. */
   prefix: string
@@ -28,14 +30,14 @@ const underWayMax = 1_000
 const responseMsMax = 30_000
 const agent = new Agent({ keepAlive: true, maxSockets: underWayMax })
 
-const post = (url: string, key: string, body: string) =>
+const post = (url: string, customer: Customer, body: string) =>
   new Promise<{ status: number; text: string }>((resolve) => {
     const failed = () => resolve({ status: 0, text: '' })
     const sent = request(
       url,
       {
         ...{ method: 'POST', agent, signal: AbortSignal.timeout(responseMsMax) },
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        headers: { ...headersOf(customer), 'content-type': 'application/json' },
       },
       (response) => {
         let text = ''
@@ -46,14 +48,16 @@ const post = (url: string, key: string, body: string) =>
     sent.on('error', failed).end(body)
   })
 
-const flood = async ({ origins, keys, models, prefix, perSecond, durationMs }: FloodOrder) => {
+const flood = async ({ origins, customers, models, prefix, perSecond, durationMs }: FloodOrder) => {
   const result: FloodResult = { sent: 0, statuses: {}, accepted: [] }
   const underWay = new Set<Promise<void>>()
   const createOne = async (index: number) => {
     const prompt = `${prefix}${index}`
+    const customer = customers[index % customers.length]
+    if (customer === undefined) return
     const { status, text } = await post(
       `${origins[index % origins.length]}/v1/videos`,
-      keys[index % keys.length] ?? '',
+      customer,
       JSON.stringify({ model: models[index % models.length], prompt, seconds: 4, size: '480x480' }),
     )
     result.statuses[status] = (result.statuses[status] ?? 0) + 1

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { eventsIn } from '../kit/event-reader.ts'
+import { headersOf, type Sender } from './retrying.ts'
 
 export interface Followed {
   taskId: string
@@ -19,13 +20,12 @@ const silenceMsMax = 20_000
 
 export const followTask = ({
   origins,
-  key,
   taskId,
   eventIds = [],
   signal,
-}: {
+  ...sender
+}: Sender & {
   origins: string[]
-  key: string
   taskId: string
   /** The ids of the events that were received before. */
   eventIds?: number[]
@@ -41,7 +41,7 @@ export const followTask = ({
       const last = followed.eventIds.at(-1)
       const response = await fetch(`${origin}/v1/videos/${taskId}/events`, {
         headers: {
-          authorization: `Bearer ${key}`,
+          ...headersOf(sender),
           ...(last !== undefined && { 'last-event-id': String(last) }),
         },
         signal: AbortSignal.any([signal, silence.signal]),

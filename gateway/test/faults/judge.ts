@@ -1,21 +1,24 @@
 /** Compares what the customers were told with the record, the ledger, the stored files and the books of the vendors. */
-import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-
-import { brokenInvariants } from '../kit/ledger.ts'
+import type { VendorJob } from '../../../dev/vendor/job.ts'
 import type { Client } from './client.ts'
 import type { FaultStack } from './fault-stack.ts'
+import { findHolds, findWronglyCharged, releaseHolds } from './judge-charges.ts'
+import { findWrongBytes } from './judge-files.ts'
+import { readTasks, type Task } from './read-tasks.ts'
 
 /** Counts that must be zero. */
 export interface Damage {
-  /** Confirmed tasks that are not in the record, have failed, or have no file with the vendor's bytes. */
+  /** Confirmed tasks that are not in the record, have failed, or have no file. */
   lost: number
-  /** Tasks with anything but one hold and one capture or release, and second tasks of one create. */
+  /** Tasks with anything but one hold and one capture or release, second tasks of one create, audio charged twice. */
   doubleCharged: number
+  /** Files and downloads with other bytes than the vendor has served for the job of the task. */
+  wrongBytes: number
   stuck: number
   /** Jobs that a vendor has besides the first of a task. */
   duplicateJobs: number
+  /** Amounts that stay reserved after everything has ended. */
+  holdsLeft: number
   /** Requests that were refused for good or failed after the last retry. */
   failedRequests: number
   /** Processes that ended although no fault has ended them. */
@@ -27,92 +30,28 @@ export interface Damage {
 export interface Judged {
   damage: Damage
   tasks: number
-  /** The first examples of each kind of damage. */
+  /** Each case of damage. */
+  found: Record<keyof Damage, string[]>
+  /** The first of each kind. */
   examples: string[]
 }
 
-interface Task {
-  id: string
-  prompt: string
-  state: string
-  error: string | null
-  storageKey: string | null
-  sha256: string | null
-  holds: number
-  captures: number
-  releases: number
-}
-
-const sampleHash = createHash('sha256')
-  .update(await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url)))
-  .digest('hex')
-
-const isOver = ({ state }: Task) => state === 'completed' || state === 'failed'
-
-const isPaidOnce = (task: Task) =>
-  task.holds === 1 &&
-  task.captures === (task.state === 'completed' ? 1 : 0) &&
-  task.releases === (task.state === 'failed' ? 1 : 0)
-
-const readTasks = ({ postgres }: FaultStack, { accountIds }: Client) =>
-  postgres.query<Task & Record<string, unknown>>(
-    `select t.id, t.video_order ->> 'prompt' as prompt, t.state, t.error_code as error,
-            m.storage_key as "storageKey", encode(m.sha256, 'hex') as sha256,
-            coalesce(l.holds, 0)::int as holds, coalesce(l.captures, 0)::int as captures,
-            coalesce(l.releases, 0)::int as releases
-       from video_tasks t
-       left join media m on m.id = t.media_id
-       left join (select task_id, count(*) filter (where movement = 'hold') as holds,
-                         count(*) filter (where movement = 'capture') as captures,
-                         count(*) filter (where movement = 'release') as releases
-                    from ledger_entries where book = 'held' and account_id = any($1) group by task_id) l
-         on l.task_id = t.id
-      where t.account_id = any($1)`,
-    [accountIds],
-  )
-
-const hasFile = async ({ directory }: FaultStack, { storageKey, sha256 }: Task) =>
-  storageKey !== null &&
-  sha256 === sampleHash &&
-  (await stat(join(directory, 'media', storageKey)).then(
-    ({ size }) => size > 0,
-    () => false,
-  ))
-
-const findLost = async (stack: FaultStack, client: Client, tasks: Task[], mayFail: boolean) => {
+const findLost = (client: Client, tasks: Task[], mayFail: boolean) => {
   const byId = new Map(tasks.map((task) => [task.id, task]))
-  const lost: string[] = []
-  for (const { taskId } of client.creates) {
-    if (taskId === undefined) continue
+  return client.creates.flatMap(({ taskId }) => {
+    if (taskId === undefined) return []
     const task = byId.get(taskId)
-    if (task === undefined) lost.push(`${taskId} is not in the record`)
-    else if (task.state === 'failed' && !mayFail) lost.push(`${taskId} failed with ${task.error}`)
-    else if (task.state === 'completed' && !(await hasFile(stack, task))) lost.push(`${taskId} has no video`)
-  }
-  return lost
+    if (task === undefined) return `${taskId} is not in the record`
+    return task.state === 'failed' && !mayFail ? `${taskId} failed with ${task.error}` : []
+  })
 }
 
-const findWronglyCharged = (tasks: Task[]) => [
-  ...tasks.flatMap((task) =>
-    isOver(task) && !isPaidOnce(task)
-      ? `${task.id}, ${task.state}: ${task.holds} holds, ${task.captures} captures, ${task.releases} releases`
-      : [],
-  ),
-  ...[...Map.groupBy(tasks, ({ prompt }) => prompt)].flatMap(([prompt, { length }]) =>
-    length > 1 ? `"${prompt}" has ${length} tasks` : [],
-  ),
-]
-
-const findDuplicateJobs = async ({ vendors }: FaultStack, { creates }: Client) => {
+const findDuplicateJobs = (jobs: VendorJob[], { creates }: Client) => {
   const prompts = new Set(creates.map(({ prompt }) => prompt))
-  const found: string[] = []
-  for (const [name, vendor] of Object.entries(vendors)) {
-    const jobs = (await vendor.jobs()).filter(({ prompt }) => prompts.has(prompt))
-    for (const [prompt, { length }] of Map.groupBy(jobs, (job) => job.prompt)) {
-      for (let extra = 1; extra < length; extra += 1) found.push(`${name} has ${length} jobs of "${prompt}"`)
-    }
-  }
-  return found
+  const ours = jobs.filter(({ prompt }) => prompts.has(prompt))
+  return [...Map.groupBy(ours, ({ prompt }) => prompt)].flatMap(([prompt, { length }]) =>
+    Array.from({ length: length - 1 }, () => `the vendors have ${length} jobs of "${prompt}"`),
+  )
 }
 
 const findStuck = ({ postgres }: FaultStack, { accountIds }: Client) =>
@@ -150,20 +89,33 @@ const findBrokenStreams = async ({ postgres }: FaultStack, { followed, accountId
 
 const examplesMax = 3
 
-/** With `mayFail`, a vendor has forgotten its jobs, so their tasks may fail. They must not be charged then. */
 export const judge = async (
   stack: FaultStack,
   client: Client,
-  crashes: string[],
-  mayFail: boolean,
+  {
+    crashes = [],
+    mayFail = false,
+    releasesHolds = true,
+  }: {
+    crashes?: string[]
+    /** Whether a vendor has forgotten its jobs, so that their tasks may fail. They must not be charged then. */
+    mayFail?: boolean
+    /** Whether holds of processes that died are released first. */
+    releasesHolds?: boolean
+  } = {},
 ): Promise<Judged> => {
   const tasks = await readTasks(stack, client)
-  const broken = await stack.withDatabase(brokenInvariants)
+  const jobs = (await Promise.all(Object.values(stack.vendors).map((vendor) => vendor.jobs()))).flat()
+  const jobIds = new Set(jobs.map(({ id }) => id))
+  const { missing, wrong } = await findWrongBytes(stack, client, tasks, mayFail ? undefined : jobIds)
+  if (releasesHolds) await releaseHolds(stack, client)
   const found: Record<keyof Damage, string[]> = {
-    lost: await findLost(stack, client, tasks, mayFail),
-    doubleCharged: [...findWronglyCharged(tasks), ...broken],
+    lost: [...findLost(client, tasks, mayFail), ...missing],
+    doubleCharged: await findWronglyCharged(stack, client, tasks),
+    wrongBytes: wrong,
     stuck: (await findStuck(stack, client)).map(({ text }) => text),
-    duplicateJobs: await findDuplicateJobs(stack, client),
+    duplicateJobs: findDuplicateJobs(jobs, client),
+    holdsLeft: (await findHolds(stack, client)).map(({ text }) => text),
     failedRequests: client.failures,
     crashed: crashes,
     brokenStreams: await findBrokenStreams(stack, client),
@@ -173,6 +125,7 @@ export const judge = async (
     damage: Object.fromEntries(
       Object.entries(found).map(([name, { length }]) => [name, length]),
     ) as unknown as Damage,
+    found,
     examples: Object.entries(found).flatMap(([name, each]) =>
       each.slice(0, examplesMax).map((example) => `${name}: ${example}`),
     ),

@@ -10,6 +10,8 @@ import type { Fault } from './run-fault.ts'
 const file = fileURLToPath(new URL('flood.ts', import.meta.url))
 const perSecond = 1_000
 const durationMs = 20_000
+/** So many that the limits of one customer, by default 60 creates per minute, do not prevent the overload. */
+const customers = 400
 
 const runFlood = async (order: FloodOrder): Promise<FloodResult> => {
   const child = fork(file, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -25,16 +27,19 @@ const runFlood = async (order: FloodOrder): Promise<FloodResult> => {
 
 export const overloadFaults = {
   overload: {
+    isLong: true,
+    // The accepted tasks are more than are completed in a minute.
+    recoveredWithinMs: 300_000,
     run: async ({ stack, client, reportCreates }) => {
       const startedAtMs = Date.now()
       const [{ accepted }] = await Promise.all([
         runFlood({
-          ...{ origins: stack.origins, keys: await client.addAccounts(2) },
+          ...{ origins: stack.origins, customers: await client.addCustomers(customers) },
           ...{ models: Object.values(modelOf), prefix: 'A storm, take ', perSecond, durationMs },
         }),
         reportCreates(durationMs),
       ])
-      client.creates.push(...accepted.map((each) => ({ ...each, startedAtMs, isSettled: true })))
+      client.creates.push(...accepted.map((each) => ({ ...each, startedAtMs, isSettled: true, attempts: 1 })))
     },
   },
 } satisfies Record<string, Fault>

@@ -13,6 +13,10 @@ const beforeMs = 10_000
 /** After this time another worker has to carry on with the work of one that does not respond. */
 const takenOverMs = 15_000
 const measuredMs = 45_000
+const speeches = 10
+/** Speech takes half a second. */
+const speechBeginsMs = 200
+const createsAtOnce = 30
 
 /** Kills the processes at the same moment and starts them again a little later. */
 const killed = (
@@ -37,24 +41,60 @@ const paused = (partOf: (stack: FaultStack) => Part | Promise<Part>, ms: number)
   },
 })
 
+/** Stops the APIs one after the other, as an update does. */
+const restartApis: Fault['run'] = async ({ stack, client }) => {
+  for (const api of stack.apis) {
+    client.audio.burst(speeches)
+    await sleep(speechBeginsMs)
+    await api.kill('SIGTERM')
+    await api.start()
+  }
+}
+
+/** A submit whose outcome is unknown is looked up for two minutes before it is repeated. */
+const lookedUpWithinMs = 180_000
+
 export const processFaults = {
-  'kill api': killed(({ apis }) => [apis[0]]),
-  'kill worker': killed(async (stack) => [await stack.busiestWorker()], { isQuick: true }),
-  'kill both workers': killed(({ workers }) => [...workers]),
+  'kill api': {
+    run: async (scene) => {
+      // Speech is charged at its end, so some is under way.
+      scene.client.audio.burst(speeches)
+      await sleep(speechBeginsMs)
+      await killed(({ apis }) => [apis[0]]).run(scene)
+    },
+  },
+  'restart apis': { run: restartApis },
+  'kill worker': killed(async (stack) => [await stack.busiestWorker()], {
+    isQuick: true,
+    recoveredWithinMs: lookedUpWithinMs,
+  }),
+  'kill both workers': killed(({ workers }) => [...workers], { recoveredWithinMs: lookedUpWithinMs }),
   'kill restate': { run: ({ stack }) => stack.restate.kill() },
-  'kill postgres': killed(({ postgres }) => [postgres]),
+  'kill postgres': killed(({ postgres }) => [postgres], { stopsCreates: true }),
   'kill redis': killed(({ redis }) => [redis]),
   // The vendor loses its jobs, because they are in memory.
-  'kill vendor': killed(({ vendors }) => [vendors.repeatable], { mayFail: true }),
+  'kill vendor': killed(({ vendors }) => [vendors.repeatable], {
+    mayFail: true,
+    isLong: true,
+    recoveredWithinMs: lookedUpWithinMs,
+  }),
   'pause redis': {
+    isLong: true,
     run: async ({ stack: { redis }, reportCreates }) => {
       redis.pause()
       await reportCreates(20_000)
       redis.resume()
     },
   },
-  'pause api': paused(({ apis }) => apis[0], 15_000),
+  'pause api': {
+    run: async (scene) => {
+      // Those that the API has received and not read are repeated at the other one meanwhile.
+      scene.client.burst(createsAtOnce, 'repeatable')
+      await paused(({ apis }) => apis[0], 15_000).run(scene)
+    },
+  },
   'pause worker': {
+    isLong: true,
     run: async (scene) => {
       await sleep(beforeMs)
       const before = await completionsPerSecond(scene, beforeMs)
@@ -67,6 +107,10 @@ export const processFaults = {
     },
   },
   'kill restate at a submit': { run: killRestateAtSubmit },
-  'pause worker at a submit': { run: pauseWorkerAtSubmit },
+  'pause worker at a submit': {
+    isLong: true,
+    recoveredWithinMs: lookedUpWithinMs,
+    run: pauseWorkerAtSubmit,
+  },
   'pause worker in a claim': { recoveredWithinMs: 30_000, run: pauseWorkerInClaim },
 } satisfies Record<string, Fault>

@@ -1,10 +1,12 @@
 /** Runs one fault while customers use the service, and counts the damage. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { startClient, type Client } from './client.ts'
-import type { FaultStack, VendorName } from './fault-stack.ts'
+import { startClient, type Client, type ClientOptions } from './client.ts'
+import type { FaultStack, ModelName } from './fault-stack.ts'
 import { judge, type Damage } from './judge.ts'
 import { until } from './part.ts'
+import { countBefore, haveEnded, isRateBack, windowMs } from './recovery.ts'
+import { findStalls } from './stalls.ts'
 
 export interface FaultScene {
   stack: FaultStack
@@ -22,10 +24,14 @@ export interface Fault {
   isQuick?: true
   /** Tasks may fail, because a vendor forgets its jobs. */
   mayFail?: true
-  /** The vendors whose tasks are created, if not all. */
-  vendors?: VendorName[]
-  /** The tasks of the fault must have ended so soon after it. */
+  /** Nobody can create a task during the fault. Otherwise customers must not notice that it goes on. */
+  stopsCreates?: true
+  /** The models of which tasks are created, if not all. */
+  models?: ModelName[]
+  /** The tasks of the fault must have ended, and tasks be completed at the rate of before, so soon after it. */
   recoveredWithinMs?: number
+  /** Not part of a series, because it takes too long or affects what follows. */
+  isLong?: true
 }
 
 export interface FaultResult {
@@ -33,23 +39,30 @@ export interface FaultResult {
   /** The names of the figures beyond their target; empty if the fault did no damage. */
   problems: string[]
   examples: string[]
+  client: Client
 }
 
-export interface RunOptions {
-  createsPerSecond: number
-  vendors: VendorName[]
+export interface RunOptions extends ClientOptions {
   /** So many tasks have to be completed before the fault, so that it meets a service at work. */
   completedBefore: number
   /** A task that is still open so long after the fault counts as stuck. It only bounds a run that fails. */
   stuckAfterMs: number
+  /** Whether the times of recovery and of outages are judged; on a busy machine they show nothing. */
+  judgesTimes: boolean
 }
 
 const usualShareMin = 0.8
-const names: Record<keyof Damage, string> = {
+const usualRecoveryMsMax = 60_000
+/** For so long no create may be confirmed although some wait, apart from the time of a fault that stops creates. */
+const outageMsMax = 5_000
+
+export const damageNames: Record<keyof Damage, string> = {
   lost: 'lost',
   doubleCharged: 'double-charged',
+  wrongBytes: 'wrong bytes',
   stuck: 'stuck',
   duplicateJobs: 'duplicate jobs',
+  holdsLeft: 'holds left',
   failedRequests: 'failed requests',
   crashed: 'crashed',
   brokenStreams: 'broken streams',
@@ -63,76 +76,138 @@ const countCompleted = async ({ postgres }: FaultStack, { accountIds }: Client) 
   return row?.count ?? 0
 }
 
-/** Whether every create that began before this time is answered, and its task has ended. */
-const haveEnded = async ({ postgres }: FaultStack, { creates }: Client, beforeMs: number) => {
-  const before = creates.filter(({ startedAtMs }) => startedAtMs <= beforeMs)
-  if (before.some(({ isSettled }) => !isSettled)) return false
-  const taskIds = before.flatMap(({ taskId }) => taskId ?? [])
-  const rows = await postgres.query(`select from open_tasks where task_id = any($1) limit 1`, [taskIds])
-  return rows.length === 0
+export const seconds = (ms: number) => (ms / 1_000).toFixed(1)
+
+export interface FaultFigures {
+  /** Undefined if it has not recovered. */
+  recoveryMs: number | undefined
+  /** The longest time in which creates were waiting and none was confirmed. */
+  outageMs: number
+  /** The creates of this time that were sent more than once. */
+  retried: number
+  shares: { name: string; share: number; shareMin: number }[]
+  /** The names of the figures beyond their target. */
+  problems: string[]
 }
 
-const seconds = (ms: number) => (ms / 1_000).toFixed(1)
+/** Causes the fault, and waits until the service has recovered. */
+export const causeFault = async (
+  stack: FaultStack,
+  client: Client,
+  { run, stopsCreates, recoveredWithinMs = usualRecoveryMsMax }: Fault,
+  {
+    stuckAfterMs,
+    judgesTimes,
+    withUnknown,
+  }: Pick<RunOptions, 'stuckAfterMs' | 'judgesTimes'> & {
+    /** Whether it also waits for submits whose outcome is unknown. */
+    withUnknown: boolean
+  },
+): Promise<FaultFigures> => {
+  const shares: FaultFigures['shares'] = []
+  const report = (name: string, share: number, shareMin = usualShareMin) =>
+    shares.push({ name, share, shareMin })
+  const reportCreates = async (duringMs: number) => {
+    await sleep(duringMs / 2)
+    const sinceMs = Date.now()
+    await sleep(duringMs / 2)
+    report('creates confirmed meanwhile', client.confirmedShare(sinceMs))
+  }
+  const startedAtMs = Date.now()
+  const completedBefore = await countBefore(stack, client, startedAtMs)
+  await run({ stack, client, report, reportCreates })
+  const repairedAtMs = Date.now()
+  const waitOptions = { withinMs: stuckAfterMs, everyMs: 100 }
+  const isWithin = (what: string, holds: () => Promise<boolean>) =>
+    until(what, holds, waitOptions).then(
+      () => true,
+      () => false,
+    )
+  const [areTasksOver, isBack] = await Promise.all([
+    isWithin('the tasks of the fault have ended', () =>
+      haveEnded(stack, client, repairedAtMs, { withUnknown }),
+    ).then((isOver) => (isOver ? Date.now() : undefined)),
+    isWithin(
+      'tasks are completed at the rate of before',
+      async () =>
+        !judgesTimes ||
+        client.isStopped() ||
+        (await isRateBack(stack, client, completedBefore, repairedAtMs)),
+    ).then((isOver) => (isOver ? Date.now() - windowMs : undefined)),
+  ])
+  const recoveryMs =
+    areTasksOver === undefined || isBack === undefined
+      ? undefined
+      : Math.max(areTasksOver, isBack) - repairedAtMs
+  const outageMs = client.outages.longestMs(startedAtMs)
+  const isLongOutage = outageMs > outageMsMax + (stopsCreates === true ? repairedAtMs - startedAtMs : 0)
+  return {
+    recoveryMs,
+    outageMs,
+    retried: client.creates.filter(
+      (create) => create.attempts > 1 && (create.confirmedAtMs ?? 0) >= startedAtMs,
+    ).length,
+    shares,
+    problems: [
+      ...shares.filter(({ share, shareMin }) => share < shareMin).map(({ name }) => name),
+      ...(judgesTimes && isLongOutage ? ['outage'] : []),
+      ...(recoveryMs === undefined || (judgesTimes && recoveryMs > recoveredWithinMs) ? ['recovery'] : []),
+    ],
+  }
+}
+
+/** Stops the customers, and waits until their tasks, requests and streams have ended. */
+export const windDown = async (stack: FaultStack, client: Client, withinMs: number): Promise<void> => {
+  client.stop()
+  const stoppedAtMs = Date.now()
+  const haveAllEnded = async () => (await haveEnded(stack, client, stoppedAtMs)) && client.audio.isIdle()
+  await until('all tasks have ended', haveAllEnded, { withinMs, everyMs: 100 }).catch(() => undefined)
+  const areStreamsOver = () => client.followed.every((each) => each.hasEnded)
+  await until('all streams have ended', areStreamsOver, { withinMs: Math.min(withinMs, 30_000) }).catch(
+    () => undefined,
+  )
+}
 
 export const runFault = async (
   stack: FaultStack,
-  { run, mayFail, vendors, recoveredWithinMs = Infinity }: Fault,
-  { stuckAfterMs, completedBefore, ...load }: RunOptions,
+  fault: Fault,
+  { stuckAfterMs, completedBefore, judgesTimes, ...load }: RunOptions,
 ): Promise<FaultResult> => {
   const crashesBefore = stack.crashes.length
-  const client = await startClient(stack, { ...load, ...(vendors !== undefined && { vendors }) })
-  const shares: { name: string; share: number; shareMin: number }[] = []
-  let recoveryMs: number | undefined
+  const startedAtMs = Date.now()
+  const client = await startClient(stack, {
+    ...load,
+    ...(fault.models !== undefined && { models: fault.models }),
+  })
+  let figures: FaultFigures
   try {
     await until(
       'the first tasks are completed',
       async () => (await countCompleted(stack, client)) >= completedBefore,
     )
-    const report = (name: string, share: number, shareMin = usualShareMin) =>
-      shares.push({ name, share, shareMin })
-    const reportCreates = async (duringMs: number) => {
-      await sleep(duringMs / 2)
-      const sinceMs = Date.now()
-      await sleep(duringMs / 2)
-      report('creates confirmed meanwhile', client.confirmedShare(sinceMs))
-    }
-    await run({ stack, client, report, reportCreates })
-    const repairedAtMs = Date.now()
-    const waitOptions = { withinMs: stuckAfterMs, everyMs: 100 }
-    const isRecovered = await until(
-      'the tasks of the fault have ended',
-      () => haveEnded(stack, client, repairedAtMs),
-      waitOptions,
-    ).then(
-      () => true,
-      () => false,
-    )
-    if (isRecovered) recoveryMs = Date.now() - repairedAtMs
-    client.stop()
-    const stoppedAtMs = Date.now()
-    const hasEnded = () => haveEnded(stack, client, stoppedAtMs)
-    if (isRecovered) await until('all tasks have ended', hasEnded, waitOptions).catch(() => undefined)
-    const areStreamsOver = () => client.followed.every((each) => each.hasEnded)
-    await until('all streams have ended', areStreamsOver, { withinMs: isRecovered ? 30_000 : 0 }).catch(
-      () => undefined,
-    )
+    figures = await causeFault(stack, client, fault, { stuckAfterMs, judgesTimes, withUnknown: true })
+    await windDown(stack, client, figures.recoveryMs === undefined ? 0 : stuckAfterMs)
   } finally {
     await client.end()
   }
   const crashes = stack.crashes.slice(crashesBefore)
-  const { damage, tasks, examples } = await judge(stack, client, crashes, mayFail === true)
-  const low = shares.filter(({ share, shareMin }) => share < shareMin)
+  const stalls = judgesTimes ? await findStalls(stack, startedAtMs) : []
+  const { damage, tasks, examples } = await judge(stack, client, { crashes, mayFail: fault.mayFail === true })
+  const { recoveryMs, outageMs, retried, shares } = figures
   const problems = [
-    ...Object.entries(damage).flatMap(([name, count]) => (count > 0 ? names[name as keyof Damage] : [])),
-    ...low.map(({ name }) => name),
-    ...((recoveryMs ?? Infinity) > recoveredWithinMs ? ['recovery'] : []),
+    ...Object.entries(damage).flatMap(([name, count]) =>
+      count > 0 ? damageNames[name as keyof Damage] : [],
+    ),
+    ...figures.problems,
+    ...(stalls.length > 0 ? ['invalid'] : []),
   ]
-  const figures = [
+  const line = [
     `${tasks} tasks`,
-    ...Object.entries(damage).map(([name, count]) => `${names[name as keyof Damage]} ${count}`),
+    ...Object.entries(damage).map(([name, count]) => `${damageNames[name as keyof Damage]} ${count}`),
     ...shares.map(({ name, share }) => `${name} ${Math.round(share * 100)} %`),
+    `creates retried ${retried}, none confirmed for ${seconds(outageMs)} s`,
     recoveryMs === undefined ? 'not recovered' : `recovered in ${seconds(recoveryMs)} s`,
     problems.length === 0 ? 'ok' : `FAILED (${problems.join(', ')})`,
   ]
-  return { line: figures.join('  '), problems, examples }
+  return { line: line.join('  '), problems, examples: [...stalls, ...examples], client }
 }

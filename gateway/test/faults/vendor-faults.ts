@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { noFaults, type VendorFaults } from '../../../dev/vendor/control.ts'
-import { completionsPerSecond } from './completions.ts'
-import type { FaultStack } from './fault-stack.ts'
-import type { Fault } from './run-fault.ts'
+import { completionsOfModel, completionsPerSecond } from './completions.ts'
+import { modelOf, type FaultStack } from './fault-stack.ts'
+import { mediaDiskProblem } from './media-disk.ts'
+import type { Fault, FaultScene } from './run-fault.ts'
 
 const spellMs = 6_000
 const spells: Partial<VendorFaults>[] = [
@@ -20,6 +21,11 @@ const spells: Partial<VendorFaults>[] = [
 
 /** With those of the steady tasks, more than the engine executes at once. */
 const downloadsAtOnce = 400
+
+const beforeMs = 4_000
+const closedMs = 15_000
+const fullMs = 10_000
+const completionsOf = (scene: FaultScene, overMs: number) => completionsOfModel(scene, overMs, modelOf.either)
 
 const setAll = ({ vendors }: FaultStack, faults: Partial<VendorFaults>) =>
   Promise.all(Object.values(vendors).map((vendor) => vendor.set({ ...noFaults, ...faults })))
@@ -45,8 +51,30 @@ const trickle =
     scene.report('completions of the other provider', Math.min(...rates) / before)
   }
 
+/** The vendor that a model prefers cannot be reached. Its tasks are done by the other vendor. */
+const failOver: Fault['run'] = async (scene) => {
+  const before = await completionsOf(scene, beforeMs)
+  const { findable } = scene.stack.vendors
+  await findable.closeFor(closedMs)
+  const during = await completionsOf(scene, closedMs)
+  scene.report('completions of the model with another route', during / before)
+}
+
+const fillDisk: Fault['run'] = async ({ stack: { mediaDisk } }) => {
+  if (mediaDiskProblem !== undefined) throw new Error(mediaDiskProblem)
+  if (mediaDisk === undefined) throw new Error('the media directory has no disk of its own')
+  await mediaDisk.fill()
+  await sleep(fullMs)
+  await mediaDisk.empty()
+}
+
 export const vendorFaults = {
+  'vendor fails over': { run: failOver },
+  // Uploads are refused, and results wait.
+  'media disk full': { stopsCreates: true, run: fillDisk },
   'vendor errors': {
+    isLong: true,
+    recoveredWithinMs: 180_000,
     run: async ({ stack }) => {
       for (const spell of spells) {
         await setAll(stack, spell)
@@ -56,5 +84,5 @@ export const vendorFaults = {
     },
   },
   // So long that the slots for downloads would be used up several times over.
-  'trickled downloads': { run: trickle(10_000, 2, 15_000) },
+  'trickled downloads': { isLong: true, run: trickle(10_000, 2, 15_000) },
 } satisfies Record<string, Fault>

@@ -1,8 +1,10 @@
 /** A simulated vendor as a process of its own. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import type { VendorCounts, VendorFaults } from '../../../dev/vendor/control.ts'
 import type { VendorJob } from '../../../dev/vendor/job.ts'
+import type { Stall } from '../../../dev/vendor/watch-stalls.ts'
 import { createPart, until, type Part } from './part.ts'
 
 export interface VendorPart extends Part {
@@ -10,6 +12,10 @@ export interface VendorPart extends Part {
   jobs: () => Promise<VendorJob[]>
   counts: () => Promise<VendorCounts>
   set: (faults: Partial<VendorFaults>) => Promise<void>
+  /** Refuses connections for this time, without losing its jobs. */
+  closeFor: (forMs: number) => Promise<void>
+  /** When its process did not run. */
+  stalls: () => Promise<Stall[]>
 }
 
 const program = fileURLToPath(new URL('../../../dev/vendor/main.ts', import.meta.url))
@@ -40,5 +46,11 @@ export const createVendorPart = (
     set: async (faults) => {
       await ask('faults', { method: 'PUT', body: JSON.stringify(faults) })
     },
+    closeFor: async (forMs) => {
+      await ask('closed', { method: 'PUT', body: JSON.stringify({ forMs }) })
+      await sleep(forMs)
+      await until(`${name} listens again`, async () => (await ask('counts')) !== undefined)
+    },
+    stalls: async () => (await ask('stalls')) as Stall[],
   }
 }

@@ -4,7 +4,7 @@
  */
 import { expect, inject, test } from 'vitest'
 
-import { send } from '../faults/retrying.ts'
+import { jsonOf, send } from '../faults/retrying.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
 import type { RoleProcess } from '../kit/role-process.ts'
 import { journalMismatch } from './journal.ts'
@@ -34,7 +34,7 @@ const createTasks = (customer: Customer, count: number, prompt: string): Promise
         body: JSON.stringify({ model: 'vidB-2', prompt, seconds: 4, size: '480x480' }),
       })
       if (sent.kind === 'failed') throw new Error(`a create failed: ${sent.reason}`)
-      return String(sent.body['id'])
+      return String(jsonOf(sent.bytes)['id'])
     }),
   )
 
