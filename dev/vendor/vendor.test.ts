@@ -141,7 +141,8 @@ test('with distinct videos, each job has a playable video that names it', async 
   changed[1_000] = ~(changed[1_000] ?? 0) & 0xff
   for (const wrong of [sample, one.video.subarray(0, 1), changed, Buffer.concat([one.video, one.video])])
     expect(findJobOfVideo(sample, wrong)).toBeUndefined()
-  const decoding = spawn('ffmpeg', ['-v', 'error', '-i', 'pipe:0', '-f', 'null', '-'], {
+  const program = 'ffmpeg'
+  const decoding = spawn(program, ['-v', 'error', '-i', 'pipe:0', '-f', 'null', '-'], {
     stdio: ['pipe', 'ignore', 'pipe'],
   })
   const problems = decoding.stderr.toArray()
