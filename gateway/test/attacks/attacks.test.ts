@@ -53,7 +53,7 @@ describe('without admission control', () => {
 describe('without admission control, with names looked up by the system', () => {
   test('slow-names stops calls to vendors', async ({ task, skip }) => {
     await using lookups = await startSystemLookups(fixtures.directory)
-    if (lookups === undefined) return skip('only a user who may open port 53 can run it')
+    if (lookups === undefined) return skip('needs the right to open port 53 and to create namespaces')
     const environment = { ADMISSION_CONTROL: 'false' }
     const result = await runAttack(fixtures, 'slow-names', {
       ...{ length: controlLength, environment, lookups, stopsEarly: true },

@@ -2,6 +2,8 @@
  * What an attack with slow names needs: a DNS server that ignores some names, and a server that is both a vendor and a host
  * of images. Its name is looked up for each of its connections.
  */
+import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -99,34 +101,28 @@ const mutation = {
   find: '(isExempt ? lookUpHost : queryDns)',
   replace: 'lookUpHost',
 }
-// The system asks only servers at port 53.
-const systemServer = { host: '127.83.76.53', port: 53 }
+const inMountNamespace = ['unshare', '--user', '--map-root-user', '--mount'] as const
 
-/** Undefined if this user may not open port 53. */
+/** Undefined if this user may not open port 53, the only one that the system asks, or may not create namespaces. */
 export const startSystemLookups = async (directory: string): Promise<SystemLookups | undefined> => {
+  const host = `127.${randomInt(1, 255)}.${randomInt(256)}.53`
+  const [unshare, ...options] = inMountNamespace
+  if (spawnSync(unshare, [...options, 'true']).status !== 0) return undefined
   let dns: DnsServer
   try {
-    dns = await serveDns(ignoreSlowNames, systemServer)
+    dns = await serveDns(ignoreSlowNames, { host, port: 53 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     return undefined
   }
   const resolverFile = join(directory, 'resolv.conf')
-  await writeFile(resolverFile, `nameserver ${systemServer.host}\n`)
+  await writeFile(resolverFile, `nameserver ${host}\n`)
   const { execArguments, environment } = runWith(mutation)
   const mountAndRun = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
   return {
     line: [
-      ...([
-        'unshare',
-        '--user',
-        '--map-root-user',
-        '--mount',
-        'sh',
-        '-c',
-        mountAndRun,
-        resolverFile,
-      ] as const),
+      ...inMountNamespace,
+      ...['sh', '-c', mountAndRun, resolverFile],
       ...[process.execPath, ...execArguments, program],
     ],
     environment,
