@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 
+import { settings } from '../gateway/src/config.ts'
+
 interface Service {
   environment?: Record<string, string>
   networks: string[]
@@ -18,6 +20,7 @@ interface Service {
   logging?: { options?: Record<string, string> }
   volumes?: string[]
   env_file?: string
+  stop_grace_period?: string
 }
 
 const root = join(import.meta.dirname, '..')
@@ -51,6 +54,11 @@ test('services with data are on internal networks only, and Restate does not rea
   expect(reaches('restate', 'postgres')).toBe(false)
   for (const role of ['api', 'worker'])
     for (const other of ['postgres', 'redis', 'restate']) expect(reaches(role, other)).toBe(true)
+})
+
+test.for(decoding)('%s is killed only after DRAIN_SECONDS', (role) => {
+  const graceSeconds = Number.parseInt(named(role).stop_grace_period ?? '', 10)
+  expect(graceSeconds).toBeGreaterThan(Number(settings.DRAIN_SECONDS.default))
 })
 
 test('only the API is published, on this machine only by default', () => {

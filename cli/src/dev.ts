@@ -41,6 +41,8 @@ export interface DevOptions {
 /** The roles run the same program as this command. */
 const [, program = ''] = process.argv
 const readyWithinMs = 60_000
+/** How long a role may take to exit after it has drained. */
+const exitMsMax = 5_000
 /** Gives the models the names that the openai SDKs document. */
 const providersFile = fileURLToPath(new URL('./dev/providers.yaml', import.meta.url))
 
@@ -81,6 +83,7 @@ const startRole = (
   role: 'api' | 'worker' | 'local',
   environment: Environment,
   logDirectory: string,
+  stopGraceMs: number,
   report: (message: string) => void,
 ) => {
   let settle: { ready: () => void; failed: (reason: Error) => void } | undefined
@@ -113,7 +116,7 @@ const startRole = (
       return child
     },
   })
-  return { ready, stop: () => supervised.stop('SIGTERM', 8_000) }
+  return { ready, stop: () => supervised.stop('SIGTERM', stopGraceMs) }
 }
 
 const curlFor = (url: string, key: string) =>
@@ -277,11 +280,13 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
   await seedDevelopment(config, keys)
 
   say('Starting the API, the worker and the built-in provider…')
+  const stopGraceMs = (config.LAME_DUCK_SECONDS + config.DRAIN_SECONDS) * 1_000 + exitMsMax
   const roles = (['local', 'worker', 'api'] as const).map((role) =>
     startRole(
       role,
       role === 'local' ? environmentOfLocal(environment, config.MODEL_DIR) : environment,
       join(directory, 'logs'),
+      stopGraceMs,
       warn,
     ),
   )

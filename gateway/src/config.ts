@@ -600,9 +600,9 @@ export const settings = {
   }),
   DRAIN_SECONDS: setting({
     read: integer(0),
-    default: '25',
+    default: '75',
     description:
-      'How long a stopping process waits for requests and steps under way, after LAME_DUCK_SECONDS.',
+      'How long a stopping process waits for requests and steps under way, after LAME_DUCK_SECONDS. In less time than the longest submitTimeoutMs, a stopping worker may lose the response to a submit.',
   }),
   LAME_DUCK_SECONDS: setting({
     read: integer(0),

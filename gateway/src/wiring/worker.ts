@@ -5,6 +5,7 @@ import { deleteCharactersOfTask, portraitsOf } from '../characters/character-sto
 import type { Config } from '../config.ts'
 import { batch, fulfilled } from '../platform/batch.ts'
 import { serveDurable } from '../platform/engine/restate.ts'
+import { createRunningSteps } from '../platform/engine/running-steps.ts'
 import { superviseEngine } from '../platform/engine/supervise-engine.ts'
 import type { Log } from '../platform/log.ts'
 import { withLongStatements } from '../platform/long-statements.ts'
@@ -86,7 +87,9 @@ export const wireWorker = async (config: Config, log: Log) => {
     total: config.LIMIT_DOWNLOADS,
     perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
   })
-  const steps: AdvanceDependencies = {
+  const steps = createRunningSteps()
+  const { stopping } = steps
+  const videos: AdvanceDependencies = {
     postgres,
     providers,
     router,
@@ -119,6 +122,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
     forgetCharacters: (taskId) => deleteCharactersOfTask(postgres, taskId),
     webhookUrlOf: createWebhookUrls(config.LINK_SECRETS, config.publicUrl).urlFor,
+    stopping,
   }
   const recordings = {
     postgres,
@@ -130,27 +134,29 @@ export const wireWorker = async (config: Config, log: Log) => {
     compareDurations: createCompareDurations({ database: postgres, log }),
     retentionMs: () => days().media * dayMs,
     wakeDispatcher: wake.recordingDispatcher,
+    stopping,
   }
-  const suspendAfterMs = config.ENGINE_SUSPEND_AFTER_MS
+  const execution = { steps, suspendAfterMs: config.ENGINE_SUSPEND_AFTER_MS }
   const services = [
-    advanceVideo(steps, suspendAfterMs),
-    generateVideo(steps, suspendAfterMs),
+    advanceVideo(videos, execution),
+    generateVideo(videos, execution),
     dispatchVideos(
       { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
-      suspendAfterMs,
+      execution,
     ),
     pollJobs(
       {
         ...{ postgres, providers, engine, catalog, jobDurations, router, downloadPermits, log },
         announce: pubsub.publish,
       },
-      suspendAfterMs,
+      execution,
     ),
-    transcribeRecording(recordings, suspendAfterMs),
-    dispatchRecordingsLoop({ postgres, mediaStore, log }, suspendAfterMs),
+    transcribeRecording(recordings, execution),
+    dispatchRecordingsLoop({ postgres, mediaStore, log }, execution),
   ]
   const served = await serveDurable(
     services,
+    steps,
     {
       host: config.WORKER_HOST,
       port: config.WORKER_PORT,

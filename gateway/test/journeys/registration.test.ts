@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { startRestateServer } from '../../../cli/src/dev/restate-server.ts'
 import { AllowedHosts } from '../../src/platform/allowed-hosts.ts'
 import { connectEngine, loop, serveDurable } from '../../src/platform/engine/restate.ts'
+import { createRunningSteps } from '../../src/platform/engine/running-steps.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
 
@@ -31,16 +32,20 @@ test('a worker is registered only if the engine knows everything that it serves'
     allowedHosts: new AllowedHosts([]),
     identityKeys: [],
   }
-  const before = ['dispatch', 'poll'].map((name) => loop(name, 200, async () => ({ nextMs: 60_000 })))
-  const after = [...before, loop('deliver', 200, async () => ({ nextMs: 60_000 }))]
+  const started = () => ({ steps: createRunningSteps(), suspendAfterMs: 200 })
+  const [ofOld, ofNew] = [started(), started()]
+  const before = ['dispatch', 'poll'].map((name) => loop(name, ofOld, async () => ({ nextMs: 60_000 })))
+  const after = ['dispatch', 'poll', 'deliver'].map((name) =>
+    loop(name, ofNew, async () => ({ nextMs: 60_000 })),
+  )
   try {
-    const old = await serveDurable(before, settings, log)
+    const old = await serveDurable(before, ofOld.steps, settings, log)
     await engine.register(workerUrl)
     expect(await engine.isRegistered(workerUrl, namesOf(before))).toBe(true)
     // The engine has asked a worker of the previous version, and the new one notices.
     expect(await engine.isRegistered(workerUrl, namesOf(after))).toBe(false)
     await old.close()
-    const upgraded = await serveDurable(after, settings, log)
+    const upgraded = await serveDurable(after, ofNew.steps, settings, log)
     await engine.register(workerUrl)
     expect(await engine.isRegistered(workerUrl, namesOf(after))).toBe(true)
     // A worker of the previous version that is still there has nothing to add.

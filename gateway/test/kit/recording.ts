@@ -63,6 +63,7 @@ export const createTranscriber = async ({
     retentionMs: () => 7 * 86_400_000,
     log: createLog({ level: 'silent' }, 'test'),
     wakeDispatcher: () => undefined,
+    stopping: new AbortController().signal,
   }
   const execute = async ({ taskId, run }: Run) => {
     let result = await planSegments(dependencies, taskId, run)

@@ -77,6 +77,7 @@ const startWorker = async ({ url }: TestServer): Promise<typeof worker> => {
     wakePoller: () => {},
     announce: () => {},
     jobDurations: { of: () => undefined },
+    stopping: new AbortController().signal,
   }
   return { dependencies, stop: () => router.stop() }
 }

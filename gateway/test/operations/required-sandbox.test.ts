@@ -99,6 +99,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
+    stopping: new AbortController().signal,
     log: createLog({ level: 'silent' }, 'test'),
   })
   const mediaStore = await createDiskMediaStore(join(gateway.directory, 'media'))

@@ -37,6 +37,7 @@ beforeAll(async () => {
     downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
+    stopping: new AbortController().signal,
     log: createLog({ level: 'silent' }, 'test'),
   }
 })
@@ -266,4 +267,17 @@ describe('without a permit', () => {
     })
     permit?.release(false)
   })
+})
+
+test('a stopping worker aborts its downloads, and another one downloads the result', async () => {
+  const taskId = await taskWithResult()
+  gateway.vendor.faults.fault = 'drip@download'
+  const stopping = new AbortController()
+  const storing = storeResult({ ...dependencies, stopping: stopping.signal }, taskId, 1)
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(1)
+  stopping.abort(new Error('the worker is stopping'))
+  await expect(storing).rejects.toThrow('the worker is stopping')
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(0)
+  expect(await nextTryInMs(taskId)).toBeUndefined()
+  expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
 })

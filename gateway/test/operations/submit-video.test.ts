@@ -138,6 +138,7 @@ const startWorker = async (
     wakePoller: () => {},
     announce: () => {},
     jobDurations: { of: () => undefined },
+    stopping: new AbortController().signal,
   }
   return { dependencies, [Symbol.asyncDispose]: () => router.stop() }
 }
@@ -329,6 +330,46 @@ test('an execution that stood still after recording its intent does not submit a
   clock.mockRestore()
   expect(vendor.submits()).toBe(1)
   expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
+})
+
+test('a stopping worker submits nothing, and another one submits the task', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stopping = new AbortController()
+  const stop = paused(postgres, 'after', 'join open_tasks o')
+  await using first = await startWorker(vendor, stop.postgres, notIdempotent)
+  await using other = await startWorker(vendor, postgres, notIdempotent)
+  const taskId = await startedTask()
+  const submitted = submitVideo({ ...first.dependencies, stopping: stopping.signal }, taskId, 1)
+  await stop.reached
+  stopping.abort(new Error('the worker is stopping'))
+  stop.release()
+  await expect(submitted).rejects.toThrow('the worker is stopping')
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'starting', submits: 0, isUnknown: false })
+  const second = submitVideo(other.dependencies, taskId, 1)
+  await vendor.untilSubmits(1)
+  vendor.answer(0, 200, { id: `job of ${taskId}` })
+  expect(await second).toEqual({ kind: 'waiting' })
+})
+
+test('a submit in progress is recorded by the stopping worker, whichever run the task has then', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stopping = new AbortController()
+  await using first = await startWorker(vendor, postgres, notIdempotent)
+  await using other = await startWorker(vendor, postgres, notIdempotent)
+  const taskId = await startedTask()
+  const submitted = submitVideo({ ...first.dependencies, stopping: stopping.signal }, taskId, 1)
+  await vendor.untilSubmits(1)
+  stopping.abort()
+  // The engine has lost the run, and the task gets a new one.
+  await postgres.query('update open_tasks set run = 2 where task_id = $1', [taskId])
+  expect(await submitVideo(other.dependencies, taskId, 2)).toEqual({ kind: 'waiting' })
+  vendor.answer(0, 200, { id: `job of ${taskId}` })
+  expect(await submitted).toEqual({ kind: 'waiting' })
+  expect(vendor.submits()).toBe(1)
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', run: 2, isUnknown: false })
+  expect(await recordOf(taskId)).toMatchObject({ upstream: { id: `job of ${taskId}` } })
 })
 
 test('a wall clock that is wrong by hours changes neither deadlines nor timeouts', async () => {

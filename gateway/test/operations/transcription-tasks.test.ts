@@ -341,6 +341,30 @@ describe('a run', () => {
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
   })
 
+  test('on a stopping worker finishes its segments and starts no others', async () => {
+    const { postgres } = gateway.database
+    const id = await accept(plain, wave(2.7))
+    const [claimed] = await claimAccepted(postgres, 16, randomUUID())
+    const run = Number(claimed?.run)
+    await planSegments(transcriber.dependencies, id, run)
+    const stopping = new AbortController()
+    const stop = { ...transcriber.dependencies, stopping: stopping.signal }
+    const cutSegment: typeof stop.cutSegment = (...given) => {
+      stopping.abort()
+      return transcriber.dependencies.cutSegment(...given)
+    }
+    const requests = gateway.vendor.transcriptions().length
+    expect(await transcribeSegments({ ...stop, stopping: AbortSignal.abort() }, id, run)).toEqual({
+      kind: 'repeat',
+    })
+    expect(gateway.vendor.transcriptions()).toHaveLength(requests)
+    expect(await transcribeSegments({ ...stop, cutSegment }, id, run)).toEqual({ kind: 'repeat' })
+    expect(gateway.vendor.transcriptions()).toHaveLength(requests + 1)
+    expect(await transcriber.restart()).toBe(1)
+    expect((await read(id)).body).toMatchObject({ status: 'completed' })
+    expect(gateway.vendor.transcriptions()).toHaveLength(requests + 1)
+  })
+
   test('of an account with many tasks does not block other accounts', async () => {
     const { postgres } = gateway.database
     const other = await createKey(postgres, await createAccount(postgres))

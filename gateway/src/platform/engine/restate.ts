@@ -3,6 +3,7 @@
  * engine, so calls from outside are hints that may be lost, and senders do not wait for their effect.
  */
 import { createServer, type Http2Session } from 'node:http2'
+import { createServer as createListener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 import * as restate from '@restatedev/restate-sdk'
@@ -10,6 +11,7 @@ import { Pool } from 'undici'
 
 import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Log } from '../log.ts'
+import type { Execution, RunningSteps } from './running-steps.ts'
 
 export interface Engine {
   /** Starts a run from outside of the engine. Starting the same key again has no effect. */
@@ -208,7 +210,7 @@ const runInTime = async (
  */
 export const loop = (
   name: string,
-  suspendAfterMs: number,
+  { steps, suspendAfterMs }: Execution,
   work: (key: string, tickId: string) => Promise<Ticked>,
 ) => {
   const object = restate.object({
@@ -230,7 +232,7 @@ export const loop = (
           resolves = [],
           startedAtMs,
           endedAtMs,
-        } = await ctx.run('tick', () => runInTime(() => work(ctx.key, tickId)))
+        } = await ctx.run('tick', () => steps.run(() => runInTime(() => work(ctx.key, tickId))))
         for (const { workflow, key, input } of starts)
           ctx.genericSend({ service: workflow, method: 'run', key, parameter: jsonBytes(input) })
         for (const id of resolves) ctx.resolveAwakeable(id, null)
@@ -256,7 +258,26 @@ export const loop = (
   return object
 }
 
+const closeMsMax = 2_000
+
 export type DurableService = Parameters<typeof restate.createEndpointHandler>[0]['services'][number]
+
+/** Closes sessions when their last responses are sent. An engine that does not respond is not waited for. */
+const closeSessions = async (sessions: Http2Session[]): Promise<void> => {
+  const closed = Promise.all(
+    sessions.map(
+      (session) =>
+        new Promise<void>((resolve) => {
+          session.once('close', resolve)
+          session.close()
+        }),
+    ),
+  )
+  const late = new AbortController()
+  await Promise.race([closed, pause(closeMsMax, undefined, { signal: late.signal }).catch(() => undefined)])
+  late.abort()
+  for (const session of sessions) session.destroy()
+}
 
 /**
  * Serves the engine's calls. Workers on one machine share the port, so the address survives each of them, and the
@@ -264,6 +285,7 @@ export type DurableService = Parameters<typeof restate.createEndpointHandler>[0]
  */
 export const serveDurable = async (
   services: DurableService[],
+  steps: RunningSteps,
   settings: { host: string; port: number; allowedHosts: AllowedHosts; identityKeys: string[] },
   log: Log,
 ): Promise<{ close: () => Promise<void> }> => {
@@ -290,15 +312,20 @@ export const serveDurable = async (
     sessions.add(session)
     session.on('close', () => sessions.delete(session))
   })
+  // Closing an HTTP/2 server would send GOAWAY to its sessions.
+  const listener = createListener((socket) => server.emit('connection', socket))
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: settings.host, port: settings.port, reusePort: true }, resolve)
+    listener.once('error', reject)
+    listener.listen({ host: settings.host, port: settings.port, reusePort: true }, resolve)
   })
   return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const session of sessions) session.close()
-      }),
+    close: async () => {
+      listener.close()
+      // The engine opens no more streams in these sessions, and connects to another worker. On GOAWAY it would also drop
+      // the streams in progress as soon as it has something new to send.
+      for (const session of sessions) session.settings({ maxConcurrentStreams: 0 })
+      await steps.stop()
+      await closeSessions([...sessions])
+    },
   }
 }

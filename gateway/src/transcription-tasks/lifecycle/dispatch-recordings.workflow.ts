@@ -8,6 +8,7 @@
 import type { EngineLoop } from '../../platform/engine/anti-entropy.ts'
 import { loop, type Ticked } from '../../platform/engine/restate.ts'
 import { runKey } from '../../platform/engine/run-key.ts'
+import type { Execution } from '../../platform/engine/running-steps.ts'
 import { recordTick } from '../../platform/engine/tick-store.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
@@ -45,5 +46,5 @@ const dispatch = async (dependencies: DispatchDependencies, tickId: string): Pro
   }
 }
 
-export const dispatchRecordingsLoop = (dependencies: DispatchDependencies, suspendAfterMs: number) =>
-  loop(dispatchRecordings.loop, suspendAfterMs, (_key, tickId) => dispatch(dependencies, tickId))
+export const dispatchRecordingsLoop = (dependencies: DispatchDependencies, execution: Execution) =>
+  loop(dispatchRecordings.loop, execution, (_key, tickId) => dispatch(dependencies, tickId))

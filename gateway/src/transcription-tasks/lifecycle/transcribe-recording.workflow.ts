@@ -12,6 +12,7 @@ import * as restate from '@restatedev/restate-sdk'
 
 import { durable, workflowRetention } from '../../platform/engine/restate.ts'
 import { parseRunKey } from '../../platform/engine/run-key.ts'
+import type { Execution } from '../../platform/engine/running-steps.ts'
 import { planSegments, type PlanDependencies } from '../segments/plan-segments.ts'
 import { transcribeSegments, type TranscribeDependencies } from '../segments/transcribe-segments.ts'
 import { settleTranscription, type SettleDependencies } from './settle-transcription.ts'
@@ -20,27 +21,31 @@ export const transcribeRecordingName = 'transcribeRecording'
 
 export type RecordingDependencies = PlanDependencies & TranscribeDependencies & SettleDependencies
 
-export const transcribeRecording = (dependencies: RecordingDependencies, suspendAfterMs: number) =>
+export const transcribeRecording = (
+  dependencies: RecordingDependencies,
+  { steps, suspendAfterMs }: Execution,
+) =>
   restate.workflow({
     name: transcribeRecordingName,
     options: { ...durable(suspendAfterMs), workflowRetention },
     handlers: {
       run: async (ctx: restate.WorkflowContext): Promise<void> => {
         const { taskId, run } = parseRunKey(ctx.key)
+        const plan = () => steps.run(() => planSegments(dependencies, taskId, run))
+        const transcribe = () => steps.run(() => transcribeSegments(dependencies, taskId, run))
 
         // 1. Plan the cuts, one hour of the recording at a time.
-        let result = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
-        while (result.kind === 'repeat')
-          result = await ctx.run('plan', () => planSegments(dependencies, taskId, run))
+        let result = await ctx.run('plan', plan)
+        while (result.kind === 'repeat') result = await ctx.run('plan', plan)
 
         // 2. Transcribe the segments, a few minutes of work at a time.
         while (result.kind === 'done' || result.kind === 'repeat')
-          result = await ctx.run('transcribe', () => transcribeSegments(dependencies, taskId, run))
+          result = await ctx.run('transcribe', transcribe)
 
         // 3. Settle state and hold in one transaction.
         if (result.kind === 'stop') return
         const ending = result
-        await ctx.run('settle', () => settleTranscription(dependencies, taskId, ending))
+        await ctx.run('settle', () => steps.run(() => settleTranscription(dependencies, taskId, ending)))
       },
     },
   })

@@ -31,6 +31,8 @@ export interface TranscribeDependencies {
   compareDurations: CompareDurations
   log: Log
   wakeDispatcher: () => void
+  /** Aborted when this worker begins to stop. */
+  stopping: AbortSignal
 }
 
 const concurrencyPerTask = 4
@@ -134,18 +136,17 @@ const transcribeDue = async (
   superseded: AbortSignal,
 ): Promise<{ ending: Failed | undefined; transcribed: number; waitMs: number }> => {
   const due = segments.filter(({ waitMs }) => waitMs <= 0)
-  const stepTimeout = AbortSignal.timeout(stepMs)
+  // From then on no segment is started, and those in progress are finished.
+  const isOver = AbortSignal.any([AbortSignal.timeout(stepMs), dependencies.stopping])
   const failing = new AbortController()
   const stop = AbortSignal.any([superseded, failing.signal])
   const result = { ending: undefined as Failed | undefined, transcribed: 0, waitMs: 0 }
   const lane = async () => {
     for (let next = due.shift(); next !== undefined; next = due.shift()) {
-      const release = await acquireSlot('segment', AbortSignal.any([stop, stepTimeout])).catch(
-        () => undefined,
-      )
+      const release = await acquireSlot('segment', AbortSignal.any([stop, isOver])).catch(() => undefined)
       if (release === undefined) return
       try {
-        if (stop.aborted || stepTimeout.aborted) return
+        if (stop.aborted || isOver.aborted) return
         const outcome = await trySegment(dependencies, task, next, stop)
         if (outcome.kind === 'transcribed') result.transcribed += 1
         else if (outcome.kind === 'failed') {

@@ -16,6 +16,7 @@ import * as restate from '@restatedev/restate-sdk'
 
 import { durable, workflowRetention } from '../../platform/engine/restate.ts'
 import { parseRunKey, type Run } from '../../platform/engine/run-key.ts'
+import type { Execution } from '../../platform/engine/running-steps.ts'
 import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
 import { advanceVideoName, type VideoRunInput } from '../video-run.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
@@ -54,12 +55,12 @@ const advance = async (
   await settleVideo(dependencies, run.taskId, ending)
 }
 
-export const advanceVideo = (dependencies: AdvanceDependencies, suspendAfterMs: number) =>
+export const advanceVideo = (dependencies: AdvanceDependencies, { steps, suspendAfterMs }: Execution) =>
   restate.workflow({
     name: advanceVideoName,
     options: { ...durable(suspendAfterMs), workflowRetention },
     handlers: {
       run: (ctx: restate.WorkflowContext, input?: VideoRunInput): Promise<void> =>
-        advance(dependencies, parseRunKey(ctx.key), input),
+        steps.run(() => advance(dependencies, parseRunKey(ctx.key), input)),
     },
   })

@@ -39,6 +39,8 @@ export interface StoreDependencies {
   /** A slower download loses its place to others. */
   slowDownloadRate: MinimumRate
   wakePoller: (provider: string, taskId: string) => void
+  /** Aborted when this worker begins to stop. */
+  stopping: AbortSignal
   log: Log
 }
 
@@ -219,7 +221,7 @@ export const storeResult = async (
   taskId: string,
   run: number,
 ): Promise<Stored> => {
-  const { postgres, records, providers, downloadPermits, log } = dependencies
+  const { postgres, records, providers, downloadPermits, stopping, log } = dependencies
   const current = await records.findStoringRun({ taskId, run })
   if (current === undefined) return { kind: 'stop' }
   const { open, task, isStored } = current
@@ -240,6 +242,8 @@ export const storeResult = async (
   }
   let hasSucceeded = false
   const superseded = new AbortController()
+  const stop = () => superseded.abort()
+  stopping.addEventListener('abort', stop)
   const checks = setInterval(() => {
     isCurrentRun(postgres, { taskId, run }).then(
       (isCurrent) => {
@@ -257,6 +261,8 @@ export const storeResult = async (
     hasSucceeded = true
     return ending
   } catch (error) {
+    // The engine gives the run to another worker, which downloads the result from the start.
+    stopping.throwIfAborted()
     if (superseded.signal.aborted) return { kind: 'stop' }
     log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
     const failure = error instanceof ProviderFailure ? error : undefined
@@ -270,6 +276,7 @@ export const storeResult = async (
     return ending
   } finally {
     clearInterval(checks)
+    stopping.removeEventListener('abort', stop)
     permit.release(hasSucceeded)
   }
 }

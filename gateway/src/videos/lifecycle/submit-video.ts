@@ -36,6 +36,8 @@ export interface SubmitDependencies extends JobDependencies {
   /** Notifies watchers that these tasks have changed. */
   announce: (taskIds: string[]) => void
   jobDurations: Pick<JobDurations, 'of'>
+  /** Aborted when this worker begins to stop. */
+  stopping: AbortSignal
 }
 
 /**
@@ -242,7 +244,7 @@ const submitToProvider = async (
   given: Submission,
   limit: TimeLimit,
 ): Promise<Submitted | 'outdated'> => {
-  const { postgres, records, router } = dependencies
+  const { postgres, records, router, stopping } = dependencies
   const { open, task, provider, video, upstreamModel, costMicros } = given
   let submission = given
   const exchanges: Exchange[] = []
@@ -260,6 +262,8 @@ const submitToProvider = async (
   }
   try {
     const job = await jobOf(dependencies, task, submission)
+    // The worker might end before the provider responds. Another one submits the task.
+    stopping.throwIfAborted()
     if (!(await records.beginSubmit({ ...open, costMicros }))) {
       router.releaseProbe(provider.name, task.model)
       return 'outdated'

@@ -15,6 +15,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Catalog } from '../../models/catalog.ts'
 import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts'
 import type { Run } from '../../platform/engine/run-key.ts'
+import type { Execution } from '../../platform/engine/running-steps.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
@@ -274,7 +275,7 @@ const pollDueJobs = async (
   return { nextMs: Math.min(idleMs, Math.max(soonMs, Math.ceil(nextMs ?? idleMs))), starts }
 }
 
-export const pollJobs = (dependencies: PollDependencies, suspendAfterMs: number) => {
+export const pollJobs = (dependencies: PollDependencies, execution: Execution) => {
   const latePolls: LatePolls = new Map()
-  return loop(pollJobsName, suspendAfterMs, (key) => pollDueJobs(dependencies, key, latePolls))
+  return loop(pollJobsName, execution, (key) => pollDueJobs(dependencies, key, latePolls))
 }

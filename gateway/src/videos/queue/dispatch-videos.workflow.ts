@@ -7,6 +7,7 @@
  */
 import type { Catalog } from '../../models/catalog.ts'
 import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts'
+import type { Execution } from '../../platform/engine/running-steps.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Router } from '../../routing/route.ts'
@@ -145,5 +146,5 @@ export const dispatch = async (
   }
 }
 
-export const dispatchVideos = (dependencies: DispatchDependencies, suspendAfterMs: number) =>
-  loop(dispatchVideosName, suspendAfterMs, (provider, tickId) => dispatch(dependencies, provider, tickId))
+export const dispatchVideos = (dependencies: DispatchDependencies, execution: Execution) =>
+  loop(dispatchVideosName, execution, (provider, tickId) => dispatch(dependencies, provider, tickId))
