@@ -1,47 +1,95 @@
 /** Workers that are told to stop while they submit tasks to a vendor with neither idempotent submits nor lookups. */
+import { fileURLToPath } from 'node:url'
+
 import { expect, test } from 'vitest'
 
+import { mutate, runWith, type Mutation } from '../faults/mutation.ts'
+import { isLongForm } from '../kit/long-form.ts'
+import type { RoleProcess } from '../kit/role-process.ts'
 import { startStack, type Stack, type StackOptions } from '../kit/stack.ts'
 
-const slowReplyMs = 2_000
+const rounds = isLongForm ? 10 : 1
+const tasksAtOnce = isLongForm ? 20 : 8
 const options: StackOptions = {
+  workers: 2,
   providerSettings: { idempotentSubmits: false },
   // A task whose submit is lost fails then.
-  environment: { TASK_DEADLINE_SECONDS: '60' },
+  environment: { TASK_DEADLINE_SECONDS: '90' },
 }
 
-const createTasks = (stack: Stack, count: number) =>
-  Promise.all(Array.from({ length: count }, () => stack.create(`A vendor:slow-reply=${slowReplyMs} whale`)))
+const createTasks = (stack: Stack) =>
+  Promise.all(Array.from({ length: tasksAtOnce }, () => stack.create('A vendor:slow-reply=2000 whale')))
 
-const untilSubmitting = (stack: Stack, count: number) =>
-  stack.until('tasks are being submitted', async () => ((await stack.stages())['submitting'] ?? 0) >= count)
+const untilSubmitting = (stack: Stack) =>
+  stack.until(
+    'tasks are being submitted',
+    async () => ((await stack.stages())['submitting'] ?? 0) >= tasksAtOnce,
+  )
 
 const untilIdle = (stack: Stack) =>
   stack.until('all tasks have ended', async () => Object.keys(await stack.stages()).length === 0)
 
-test('a planned restart of every worker loses no submit', async () => {
-  await using stack = await startStack({ ...options, workers: 2 })
-  const { vendor, workers } = stack
-  for (const worker of workers) {
-    await createTasks(stack, 8)
-    await untilSubmitting(stack, 8)
+/** Restarts one worker after the other, each while it submits tasks; returns the number of tasks. */
+const restartAll = async (stack: Stack, start: (worker: RoleProcess) => Promise<void>): Promise<number> => {
+  for (const worker of stack.workers) {
+    await createTasks(stack)
+    await untilSubmitting(stack)
     // The engine has new work at once, which the other worker has to get.
-    const [code] = await Promise.all([worker.stop(), createTasks(stack, 8)])
+    const [code] = await Promise.all([worker.stop(), createTasks(stack)])
     expect(code).toBe(0)
-    await worker.start()
+    await start(worker)
   }
-  await untilIdle(stack)
-  await stack.assertLedger({ completed: 32, failed: 0 })
+  return 2 * tasksAtOnce * stack.workers.length
+}
 
-  await createTasks(stack, 8)
-  await untilSubmitting(stack, 8)
+test('planned restarts of all workers lose no submit', async () => {
+  await using stack = await startStack(options)
+  const { vendor, workers } = stack
+  let tasks = 0
+  for (let round = 0; round < rounds; round += 1) tasks += await restartAll(stack, (worker) => worker.start())
+  await untilIdle(stack)
+  console.log(`${rounds * workers.length} planned restarts of workers, ${tasks} tasks:`, await stack.states())
+  await stack.assertLedger({ completed: tasks, failed: 0 })
+
+  await createTasks(stack)
+  await untilSubmitting(stack)
   // Without its streams to the engine, which starts again, a worker still waits for the responses.
   process.kill(stack.engine.pid() ?? 0, 'SIGKILL')
   await Promise.all(workers.map((worker) => worker.stop()))
   const { rows } = await stack.database.postgres.query('select from open_tasks where upstream is not null')
-  expect(rows).toHaveLength(8)
+  expect(rows).toHaveLength(tasksAtOnce)
   await workers[0]?.start()
   await untilIdle(stack)
-  await stack.assertLedger({ completed: 40, failed: 0 })
-  expect(vendor.counts().submits).toBe(40)
+  await stack.assertLedger({ completed: tasks + tasksAtOnce, failed: 0 })
+  expect(vendor.counts().submits).toBe(tasks + tasksAtOnce)
+})
+
+/** The worker as it would be without the guard: it waits for the streams of the engine. */
+const withoutGuard: Mutation = {
+  file: 'platform/engine/restate.ts',
+  find: `for (const session of sessions) session.settings({ maxConcurrentStreams: 0 })
+      await steps.stop()`,
+  replace: 'for (const session of sessions) session.close()',
+}
+
+test('the control finds the text that it changes', () => {
+  mutate(withoutGuard)
+})
+
+test.runIf(isLongForm)('a worker that waits for streams instead of steps loses submits', async () => {
+  const { execArguments, environment } = runWith(withoutGuard)
+  await using stack = await startStack({
+    ...options,
+    environment: { ...options.environment, ...environment, NODE_OPTIONS: execArguments.join(' ') },
+  })
+  const source = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
+  for (const worker of stack.workers) {
+    await worker.stop()
+    await worker.startVersion(source)
+  }
+  const tasks = await restartAll(stack, (worker) => worker.startVersion(source))
+  await untilIdle(stack)
+  const { failed = 0 } = await stack.states()
+  console.log(`without the guard, 2 planned restarts fail ${failed} of ${tasks} tasks`)
+  expect(failed).toBeGreaterThan(0)
 })
