@@ -100,6 +100,7 @@ const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks
   await call('listTasks', { query: { account_id: customer.accountId, status: 'failed', limit: '1' } })
   const retried = await call('retryTask', { path: { id: tasks.cancelled } })
   await call('cancelTask', { path: { id: retried.id } })
+  await call('resolveTask', { path: { id: retried.id }, json: { action: 'fail' } })
   await call('createRefund', {
     path: { id: tasks.completed },
     json: { amount_micros: 100_000, reason: 'Flickering video', reference: 'TICKET-17' },

@@ -98,6 +98,20 @@ export const Failure = Type.Optional(
   Type.Object(taskErrorFields, { description: 'Why the task failed. Present only if it failed.' }),
 )
 
+export const Notice = Type.Optional(
+  Type.Object(
+    {
+      code: Type.String({ enum: ['response_lost'], description: 'What the notice is about.' }),
+      message: Type.String({ description: 'The notice in a sentence.' }),
+      until: Time('When the task fails, without a charge, if nothing more is learned about the video.'),
+    },
+    {
+      description:
+        'Present while the task waits because the response to the generation request was lost: the video may or may not be in the making.',
+    },
+  ),
+)
+
 export const Status = Type.String({
   enum: [...videoStatuses, 'queued', 'in_progress'],
   description:

@@ -9,6 +9,7 @@ import {
   CharacterUrl,
   EnhancedPrompt,
   Failure,
+  Notice,
   ImageRoles,
   Images,
   Private,
@@ -98,6 +99,7 @@ export const VideoTaskView = Type.Object({
   enhanced_prompt: EnhancedPrompt,
   status_update_time: UpdatedAt,
   error: Failure,
+  notice: Notice,
 })
 export type VideoTaskView = Static<typeof VideoTaskView>
 

@@ -27,6 +27,7 @@ import {
   Failure,
   Image,
   Metadata,
+  Notice,
   Private,
   Prompt,
   referenceClips,
@@ -148,6 +149,7 @@ export const FamilyAVideo = Type.Object(
     enhanced_prompt: EnhancedPrompt,
     status_update_time: UpdatedAt,
     error: Failure,
+    notice: Notice,
   },
   { title: 'Family A' },
 )
@@ -163,6 +165,7 @@ export const FamilyBVideo = Type.Object(
     seconds: Seconds,
     size: Size,
     error: Failure,
+    notice: Notice,
   },
   { title: 'Family B' },
 )
@@ -190,6 +193,7 @@ export const OpenAiVideo = Type.Object(
     error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
     video_url: VideoUrl,
     metadata: Metadata,
+    notice: Notice,
     ...estimateFields,
   },
   { title: 'Under /openai/v1' },

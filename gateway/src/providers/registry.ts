@@ -10,6 +10,7 @@ import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
 import { kinora } from './kinora/kinora.ts'
 import { testAccess } from './kit/access/test-access.ts'
+import { withNotAccepted } from './kit/not-accepted.ts'
 import { protocol, type Protocol } from './kit/protocol.ts'
 import { localAccess, localEngines } from './local/local-engines.ts'
 import { localVideo } from './local/local-video.ts'
@@ -55,8 +56,10 @@ const connect = (config: ProviderConfig, { ffmpegPath }: { ffmpegPath: string })
   if (known === undefined) throw new Error(`provider ${name} has the unknown kind ${kind}`)
   const connection = { name, baseUrl, apiKey: apiKey?.reveal(), connections, resultOrigins, ffmpegPath }
   const { access, ...capabilities } = known.connect(connection, protocolSettings as never)
+  const { video } = capabilities
   return {
     ...capabilities,
+    ...(video !== undefined && { video: withNotAccepted(video, protocolSettings['notAcceptedStatuses']) }),
     name,
     acceptsJobs: config.isEnabled,
     slots: config.slots,

@@ -121,13 +121,21 @@ export const isCurrentRun = async (database: Database, { taskId, run }: Run): Pr
   return rowCount === 1
 }
 
-/** The job recorded for a task; undefined if there is none or the task has ended. */
-export const findUpstream = async (database: Database, taskId: string): Promise<unknown> => {
-  const { rows } = await database.query<{ upstream: unknown }>(
-    `select upstream from open_tasks where task_id = $1 and upstream is not null`,
-    [taskId],
+/**
+ * What an open task has instead of a job of this provider: another job, or another provider. Undefined if it has neither, or
+ * has ended.
+ */
+export const findOtherJob = async (
+  database: Database,
+  taskId: string,
+  provider: string,
+): Promise<{ upstream: unknown; isElsewhere: boolean } | undefined> => {
+  const { rows } = await database.query<{ upstream: unknown; isElsewhere: boolean }>(
+    `select upstream, provider <> $2 as "isElsewhere" from open_tasks
+      where task_id = $1 and (upstream is not null or provider <> $2)`,
+    [taskId, provider],
   )
-  return rows[0]?.upstream
+  return rows[0]
 }
 
 /** The task's job whose outcome is not known yet; undefined if there is none. */

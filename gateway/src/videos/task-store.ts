@@ -74,7 +74,10 @@ export const findTasks = async (
   // To plan it takes longer than to execute it. With arrays, PostgreSQL would plan each execution; with JSON it keeps one plan
   // for all. The limit makes that plan find each task by its primary key, however small the tables were when it was made.
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
-    `select ${taskColumns}, (select m.expires_at from media m where m.id = t.media_id) as "mediaExpiresAt"
+    `select ${taskColumns}, (select m.expires_at from media m where m.id = t.media_id) as "mediaExpiresAt",
+            (select o.deadline_at from open_tasks o
+              where o.task_id = t.id and o.upstream is null and o.outcome is null and o.outcome_unknown_since is not null
+                and o.stage in ('waiting', 'accepted')) as "outcomeUnknownUntil"
        from jsonb_to_recordset($1::jsonb) as wanted (day date, id text, "accountId" uuid)
       cross join lateral (
         select * from video_tasks v where v.day = wanted.day and v.id = wanted.id limit 1

@@ -59,6 +59,8 @@ export interface VideoTask {
   statusUpdatedAt: Date
   mediaId: string | null
   mediaExpiresAt: Date | null
+  /** Until when the task waits for a provider whose response was lost. Only reads of single tasks have it. */
+  outcomeUnknownUntil?: Date | null
   errorCode: TaskErrorCode | null
   errorMessage: string | null
 }

@@ -57,6 +57,7 @@ import { getTaskOrder } from '../admin/tasks/get-task-order.ts'
 import { getTask } from '../admin/tasks/get-task.ts'
 import { listRequests } from '../admin/tasks/list-requests.ts'
 import { listTasks } from '../admin/tasks/list-tasks.ts'
+import { resolveTask } from '../admin/tasks/resolve-task.ts'
 import { retryTask } from '../admin/tasks/retry-task.ts'
 import { portraitsOf } from '../characters/character-store.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
@@ -68,7 +69,7 @@ import type { VideoTasks } from './videos.ts'
 export const bindAdmin = (
   server: ApiServer,
   context: ApiContext,
-  { admitVideo, readTask, cancelTask: cancelVideo }: VideoTasks,
+  { admitVideo, readTask, cancelTask: cancelVideo, settle }: VideoTasks,
   transcriptions: SettleDependencies,
 ): void => {
   const { config, postgres, catalog, prices, settings, liveConfig, router } = context
@@ -144,6 +145,7 @@ export const bindAdmin = (
   bind(adminOperations.getTaskOrder, getTaskOrder({ postgres }))
   bind(adminOperations.retryTask, retryTask(retry))
   bind(adminOperations.cancelTask, cancelTask(cancel))
+  bind(adminOperations.resolveTask, resolveTask({ settle, router, wakeDispatcher: settle.onSlotFreed }))
   bind(adminOperations.listRequests, listRequests({ postgres }))
   bind(adminOperations.getAnyReceipt, getAnyReceipt({ database }))
   bind(adminOperations.getTotalUsage, getTotalUsage({ postgres }))

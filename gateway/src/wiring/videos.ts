@@ -25,6 +25,7 @@ import { createReadTask } from '../videos/api/read-task.ts'
 import { remixVideo } from '../videos/api/remix-video.ts'
 import { createWaitForTask } from '../videos/api/wait-for-task.ts'
 import { clipSecondsMax } from '../videos/images/reference-clip.ts'
+import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
 import { createCachedDurations } from '../videos/polling/cached-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
@@ -57,6 +58,13 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
     isPaused: (provider, model) => router.healthOf(provider, model).kind === 'unhealthy',
     log,
   })
+  const settle = {
+    ...{ postgres, mediaStore, log },
+    announce: context.pubsub.publish,
+    onSlotFreed: wake.dispatcher,
+    forgetCharacters: (taskId: string) => deleteCharactersOfTask(postgres, taskId),
+    discardJob: discardJob(context.providers),
+  }
   return {
     taskDays,
     readTask,
@@ -94,15 +102,11 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
       }),
       diskSpace,
     },
+    settle,
     cancelTask: createCancelTask({
-      postgres,
+      ...settle,
       providers: context.providers,
       readTask,
-      mediaStore,
-      log,
-      announce: context.pubsub.publish,
-      onSlotFreed: wake.dispatcher,
-      forgetCharacters: (taskId) => deleteCharactersOfTask(postgres, taskId),
       wakePoller: wake.poller,
     }),
   }

@@ -25,6 +25,8 @@ export interface Delivered {
 export interface WebhookGateway extends TestGateway {
   signer: FalSigner
   accountId: string
+  /** The key that creates the tasks. */
+  key: string
   /** Every request to the vendor, except for its public keys. */
   requests: string[]
   /** The settings for another gateway on the same database with the same providers. */
@@ -42,7 +44,7 @@ export interface WebhookGateway extends TestGateway {
 const app = 'maker/film'
 
 /** The provider is `queue`. Another one of the same kind, `other`, has a different signing key. */
-export const startWebhookGateway = async (): Promise<WebhookGateway> => {
+export const startWebhookGateway = async (models: Record<string, object> = {}): Promise<WebhookGateway> => {
   const signer = createFalSigner()
   const otherSigner = createFalSigner()
   const requests: string[] = []
@@ -63,7 +65,7 @@ export const startWebhookGateway = async (): Promise<WebhookGateway> => {
     queue: { ...provider, jwksUrl: `${vendorUrl}/keys` },
     other: { ...provider, jwksUrl: `${vendorUrl}/other-keys` },
   }
-  await writeFile(file, JSON.stringify({ providers, models: {} }))
+  await writeFile(file, JSON.stringify({ providers, models }))
   const gateway = await startGateway({ PROVIDERS_FILE: file })
   const { postgres } = gateway.database
   const accountId = await createAccount(postgres, { balance: 100_000 })
@@ -75,6 +77,7 @@ export const startWebhookGateway = async (): Promise<WebhookGateway> => {
     environment: { PROVIDERS_FILE: file },
     signer,
     accountId,
+    key: key.text,
     requests,
     refOf,
     create: async () => {

@@ -150,6 +150,7 @@ const rows: Record<string, () => Promise<Given>> = {
   getTaskOrder: async () => ({ id: await task() }),
   retryTask: async () => ({ id: await failedTask() }),
   cancelTask: async () => ({ id: await task() }),
+  resolveTask: async () => ({ id: await task(), body: { action: 'fail' } }),
   getTotalUsage: async () => ({}),
   listRequests: async () => ({}),
   listAuditEntries: async () => ({}),

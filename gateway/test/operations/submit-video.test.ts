@@ -10,7 +10,9 @@ import { createProviders } from '../../src/providers/registry.ts'
 import { createRouter } from '../../src/routing/router.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
+import { moveUnknownOutcome } from '../../src/videos/lifecycle/submit-store.ts'
 import { submitVideo, type SubmitDependencies } from '../../src/videos/lifecycle/submit-video.ts'
+import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import { listenForTest, type TestServer } from '../kit/listen-for-test.ts'
 import { createStartedTask } from '../kit/started-task.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
@@ -30,6 +32,7 @@ interface HeldVendor extends AsyncDisposable {
   url: string
   submits: () => number
   lookups: () => number
+  deletes: () => number
   /** Resolves when so many submits have arrived. */
   untilSubmits: (count: number) => Promise<void>
   answer: (index: number, status: number, body: object) => void
@@ -39,10 +42,16 @@ const startHeldVendor = async (): Promise<HeldVendor> => {
   const held: ((status: number, body: object) => void)[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   let lookups = 0
+  let deletes = 0
   const server: TestServer = await listenForTest((request, response) => {
     if (request.method === 'GET') {
       lookups += 1
       response.setHeader('content-type', 'application/json').end('{"data":[]}')
+      return
+    }
+    if (request.method === 'DELETE') {
+      deletes += 1
+      response.setHeader('content-type', 'application/json').end('{}')
       return
     }
     held.push((status, body) => {
@@ -54,6 +63,7 @@ const startHeldVendor = async (): Promise<HeldVendor> => {
     url: server.url,
     submits: () => held.length,
     lookups: () => lookups,
+    deletes: () => deletes,
     untilSubmits: (count) =>
       new Promise((resolve) => {
         if (held.length >= count) resolve()
@@ -218,6 +228,33 @@ test('a certain refusal returns the task to the queue although another execution
   vendor.answer(0, 429, {})
   expect(await second).toEqual({ kind: 'stop' })
   expect(await recordOf(taskId)).toMatchObject({ stage: 'accepted', refusals: 1, isUnknown: false })
+})
+
+test('a response that arrives after an operator gave the task to another provider is a duplicate, which is cancelled', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stop = paused(postgres, 'before', intent)
+  await using frozen = await startWorker(vendor, stop.postgres, notIdempotent)
+  await using other = await startWorker(vendor, postgres, notIdempotent)
+  const taskId = await startedTask()
+  const first = submitVideo(frozen.dependencies, taskId, 1)
+  await stop.reached
+  const second = submitVideo(other.dependencies, taskId, 1)
+  await vendor.untilSubmits(1)
+  stop.release()
+  await first
+  const to = {
+    provider: 'elsewhere',
+    shards: 1,
+    decision: { provider: 'elsewhere', reason: '', skipped: [] },
+  }
+  await moveUnknownOutcome(postgres, { taskId, day: dayOfTaskId(taskId) ?? '' }, to)
+  vendor.answer(0, 200, { id: `job of ${taskId}` })
+  await second
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'accepted', upstream: null, isUnknown: false })
+  expect(vendor.deletes()).toBe(1)
+  const { rows } = await postgres.query('select is_duplicate from task_attempts where task_id = $1', [taskId])
+  expect(rows).toEqual([{ is_duplicate: true }])
 })
 
 test('a refused submit does not resolve a later submit of the same run', async () => {

@@ -62,9 +62,13 @@ const successfulEach = isFull ? 100 : 12
  */
 const deadlineSeconds = isFull ? 180 : 3_600
 
+/** The kinds whose 500 means that there is no job, so that the task is submitted again. */
+const kindsThatAcceptNothing = new Set(['openai', 'gemini', 'fal'])
+
 /** Whether the job of a submit with this fault can be found again. */
-const endOf = ({ fault, on, ends }: Misbehaviour, { finds }: Adapter): Wanted => {
+const endOf = ({ fault, on, ends }: Misbehaviour, { kind, finds }: Adapter): Wanted => {
   if (ends !== undefined) return ends
+  if (fault === '500' && kindsThatAcceptNothing.has(kind)) return 'completed'
   if (on !== 'submit' || finds === 'a repeat') return 'completed'
   if (finds === 'nothing') return 'failed'
   if (faultOf(fault).acceptsJob) return 'completed'

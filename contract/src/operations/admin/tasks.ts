@@ -2,8 +2,9 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, periodQuery, taskErrorFields, taskId, Time } from '../../fields.ts'
+import { mebibyte } from '../../limits.ts'
 import { Currency, Micros } from '../../money.ts'
-import { errorsOfTasks, type Operation } from '../../operation.ts'
+import { errorsOfBodies, errorsOfTasks, type Operation } from '../../operation.ts'
 import { PriceLine } from '../account.ts'
 import { ownerFields, ownerQuery, pageQuery } from './admin-fields.ts'
 
@@ -132,6 +133,14 @@ const TaskOrder = Type.Object({
   order: Type.Unknown({ description: 'The validated parameters of the task.' }),
 })
 
+export const TaskResolution = Type.Object({
+  action: Type.String({
+    enum: ['fail', 'retry'],
+    description:
+      '`fail`: the task fails with `upstream_error`, and its hold is released. `retry`: another route gets the task.',
+  }),
+})
+
 export const taskOperations = {
   listTasks: {
     id: 'listTasks',
@@ -209,5 +218,19 @@ export const taskOperations = {
     parameters: { path: taskId },
     answer: { description: 'The state of the task after the request.', schema: AdminTask },
     errors: ['task_not_found'],
+  },
+  resolveTask: {
+    id: 'resolveTask',
+    method: 'POST',
+    path: '/admin/v1/tasks/{id}/resolve',
+    summary: 'Decide about a task whose submit has an unknown outcome',
+    description:
+      'Ends the wait of a task for a provider whose response to the submit was lost. Make sure that the provider has no job for the task, or accept that it may make the video for nothing. If a job appears later, it is cancelled at the provider, and the customer is charged once at most. Any other task is returned unchanged, so the request may be repeated. While a submit is in progress, or if no other route can take the task, the request is rejected with `conflict`.',
+    access: 'operator',
+    roles: ['support', 'admin'],
+    parameters: { path: taskId },
+    body: { form: null, json: [TaskResolution], sizeBytesMax: mebibyte },
+    answer: { description: 'The state of the task after the request.', schema: AdminTask },
+    errors: ['task_not_found', 'conflict', ...errorsOfBodies],
   },
 } as const satisfies Record<string, Operation>

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 
+import { notAcceptedStatuses } from '../kit/not-accepted.ts'
 import { protocol } from '../kit/protocol.ts'
 import { aiSdkAccess } from './ai-sdk-access.ts'
 import { aiSdkVideo } from './ai-sdk-video.ts'
@@ -13,6 +14,8 @@ export const aiSdk = protocol({
       'x-demand': 'the name of a package such as @ai-sdk/replicate',
       description: 'The npm package of the vendor. Install it beside Kinora.',
     }),
+    // It depends on the vendor behind the package.
+    notAcceptedStatuses: notAcceptedStatuses([]),
     factory: Type.Optional(
       Type.String({
         minLength: 1,

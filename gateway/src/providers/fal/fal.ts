@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 
+import { notAcceptedStatuses } from '../kit/not-accepted.ts'
 import { protocol } from '../kit/protocol.ts'
 import { fillingNames, type ModelInput, modelInput } from '../kit/video/model-input.ts'
 import { falAccess } from './fal-access.ts'
@@ -18,6 +19,9 @@ export const usualInput: ModelInput = {
 export const fal = protocol({
   defaultBaseUrl: 'https://queue.fal.run',
   settings: Type.Object({
+    // A request is in the queue once the submit has returned its id, and the reliability guide says that a request with a 5xx
+    // is not billed. The queue itself repeats after a 504, so that one may have been queued.
+    notAcceptedStatuses: notAcceptedStatuses([500]),
     webhooks: Type.Boolean({
       default: false,
       description: 'Whether it sends webhooks to PUBLIC_URL, which it must be able to reach.',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 
+import { notAcceptedStatuses } from '../kit/not-accepted.ts'
 import { protocol } from '../kit/protocol.ts'
 import { geminiAccess } from './gemini-access.ts'
 import { developerUrl } from './gemini-api.ts'
@@ -20,6 +21,9 @@ export const gemini = protocol({
         'The API: `developer` with an API key, or `enterprise` (Vertex AI), where `apiKey` is an ' +
         'access token or the JSON of a service account.',
     }),
+    // The troubleshooting guide says to repeat a request after 500 INTERNAL, and the vendor's client libraries do so by
+    // themselves. After 504 DEADLINE_EXCEEDED the operation may exist.
+    notAcceptedStatuses: notAcceptedStatuses([500]),
     project: Type.Optional(
       Type.String({ minLength: 1, description: 'The project that the enterprise API is called for.' }),
     ),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 
 import { oftenPublicDocument } from '../kit/access/access-calls.ts'
+import { notAcceptedStatuses } from '../kit/not-accepted.ts'
 import { protocol } from '../kit/protocol.ts'
 import { kinoraVideo } from './kinora-video.ts'
 
@@ -11,6 +12,8 @@ export const kinora = protocol({
       default: true,
       description: 'Whether it returns the existing job for a repeated Idempotency-Key.',
     }),
+    // A gateway may fail after it has accepted a task, and recognizes the repeated submit.
+    notAcceptedStatuses: notAcceptedStatuses([]),
     endpoints: Type.Union([Type.Literal('ask'), Type.Literal('create')], {
       default: 'ask',
       description:

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 
 import { oftenPublicDocument } from '../kit/access/access-calls.ts'
+import { notAcceptedStatuses } from '../kit/not-accepted.ts'
 import { protocol } from '../kit/protocol.ts'
 import { openAiDialogue } from './openai-dialogue.ts'
 import { openAiSpeech } from './openai-speech.ts'
@@ -24,6 +25,9 @@ export const openAi = protocol({
       default: false,
       description: 'Whether it stores our task id as client_reference and can list by it.',
     }),
+    // The vendor's error guide says to repeat a request after a 500, and its client libraries do so by themselves. 502 and
+    // 504 come from proxies, which do not know whether the request was executed.
+    notAcceptedStatuses: notAcceptedStatuses([500]),
     results: Type.Union([Type.Literal('bytes'), Type.Literal('link')], {
       default: 'bytes',
       description:

@@ -21,7 +21,7 @@ export class ProviderFailure extends Error {
   readonly retryAfterMs: number | undefined
   /** A public error code, if the provider reported a precise reason. */
   readonly code: string | undefined
-  /** The HTTP status of the response, if it is more precise than the kind. */
+  /** The HTTP status of the response, if it is more precise than the kind; undefined without a response. */
   readonly status: number | undefined
   /** A message that may be shown to the caller unchanged; only the built-in provider gives one. */
   readonly forCaller: string | undefined

@@ -8,6 +8,7 @@ import { jsonWithTexts } from '../kit/http/json-with-texts.ts'
 import { refusalCodeOfSentence } from '../kit/http/refusal-message.ts'
 import { upstreamAt } from '../kit/http/upstream-http.ts'
 import { member, textOf } from '../kit/json/lenient-json.ts'
+import { notAcceptedStatuses } from '../kit/not-accepted.ts'
 import { protocol } from '../kit/protocol.ts'
 import { fillingNames, inputOf, type ModelInput, modelInput, takes } from '../kit/video/model-input.ts'
 import { ProviderFailure } from '../port/failure.ts'
@@ -24,6 +25,8 @@ const usualInput: ModelInput = {
 export const replicate = protocol({
   defaultBaseUrl: 'https://api.replicate.com/v1',
   settings: Type.Object({
+    // Nothing is documented, and the vendor's client library repeats a create after 429 only.
+    notAcceptedStatuses: notAcceptedStatuses([]),
     input: modelInput({
       default: usualInput,
       description: `The value of each field of a model's input: ${fillingNames.join(', ')}.`,

@@ -48,6 +48,19 @@ export const presentEstimate = ({ queuePosition, timeLeftSeconds }: Estimate) =>
   ...(timeLeftSeconds !== undefined && { time_left_seconds: timeLeftSeconds }),
 })
 
+/** A provider's response was lost. Nothing in it is about the provider. */
+const noticeOf = ({ outcomeUnknownUntil = null }: VideoTask) =>
+  outcomeUnknownUntil === null
+    ? {}
+    : {
+        notice: {
+          code: 'response_lost',
+          message:
+            'The response to the generation request was lost, so it is not known whether the video is being made. If it does not arrive by `until`, the task fails and costs nothing.',
+          until: unixSeconds(outcomeUnknownUntil),
+        },
+      }
+
 const presentOpenAiVideo = (
   task: VideoTask,
   videoUrl: string | null,
@@ -68,6 +81,7 @@ const presentOpenAiVideo = (
   error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
   video_url: videoUrl,
   metadata: task.order.metadata ?? {},
+  ...noticeOf(task),
   ...presentEstimate(estimate),
 })
 
@@ -106,7 +120,7 @@ export const presentVideo = (
     progress: task.progress,
     video_url: videoUrl,
   }
-  const error = failureOf(task)
+  const error = { ...failureOf(task), ...noticeOf(task) }
   return task.family === 'A'
     ? {
         ...status,
@@ -132,6 +146,7 @@ export const presentVideoTask = (task: VideoTask, videoUrl: string | null): Vide
   enhanced_prompt: task.enhancedPrompt,
   status_update_time: unixSeconds(task.statusUpdatedAt),
   ...failureOf(task),
+  ...noticeOf(task),
 })
 
 export const presentListedVideo = (

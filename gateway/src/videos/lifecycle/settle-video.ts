@@ -55,14 +55,15 @@ export interface SettleDependencies {
 }
 
 /**
- * Ends a task, unless it had ended before. `alongside` writes in the same transaction, and only if this call ended the
- * task.
+ * Ends a task, unless it had ended before, or `condition` does not hold in the same transaction. `alongside` writes in it too,
+ * and only if this call ended the task.
  */
 export const settleVideo = async (
   dependencies: SettleDependencies,
   taskId: string,
   ending: Ending,
   alongside?: (database: Database) => Promise<void>,
+  condition?: (database: Database) => Promise<boolean>,
 ): Promise<void> => {
   const { postgres, finishTask, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters } =
     dependencies
@@ -73,6 +74,7 @@ export const settleVideo = async (
     alongside === undefined && finishTask !== undefined
       ? await finishTask(task)
       : await postgres.transaction(async (database) => {
+          if (condition !== undefined && !(await condition(database))) return undefined
           const ended = (await finishAndSettle(database, [task])).get(taskId)
           if (ended !== undefined) await alongside?.(database)
           return ended

@@ -7,7 +7,7 @@ import { insertStoredFiles, type StoredFile } from '../../storage/stored-file-st
 import {
   findCurrentRuns,
   findStoringRuns,
-  findUpstream,
+  findOtherJob,
   type CurrentRun,
   type StoringRun,
 } from '../open-task-store.ts'
@@ -32,7 +32,7 @@ interface AcceptedJob extends SubmittedJob {
 
 interface RecordedJob {
   record: SubmitRecord
-  /** The task has another job already. */
+  /** The task has another job already, or was given to another provider. */
   isDuplicate: boolean
 }
 
@@ -62,15 +62,19 @@ const recordJobs = (postgres: Postgres, jobs: AcceptedJob[]): Promise<Map<string
       })),
     )
     const recorded = new Map<string, RecordedJob>()
-    for (const { taskId, upstream, video } of jobs) {
+    for (const { taskId, provider, upstream, video } of jobs) {
       const record = records.get(taskId) ?? 'not_recorded'
-      const earlier = record === 'not_recorded' ? await findUpstream(database, taskId) : undefined
-      const isDuplicate = earlier !== undefined && !isSameJob(video, earlier as Opaque, upstream)
+      const earlier = record === 'not_recorded' ? await findOtherJob(database, taskId, provider) : undefined
+      const isDuplicate =
+        earlier !== undefined &&
+        (earlier.isElsewhere || !isSameJob(video, earlier.upstream as Opaque, upstream))
       recorded.set(taskId, { record, isDuplicate })
     }
     await markProcessing(
       database,
-      jobs.flatMap(({ taskId: id, day }) => (records.get(id) === 'claimed_by_other' ? [] : { day, id })),
+      jobs.flatMap(({ taskId: id, day }) =>
+        records.get(id) === 'claimed_by_other' || recorded.get(id)?.isDuplicate === true ? [] : { day, id },
+      ),
     )
     await recordAttempts(
       database,

@@ -1,5 +1,5 @@
 /** The changes of an open task while it is submitted to a provider. */
-import type { Run } from '../../platform/engine/run-key.ts'
+import { nextRunAfter, type Run } from '../../platform/engine/run-key.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
 import type { OpenTask } from '../open-task-store.ts'
@@ -56,7 +56,8 @@ export interface SubmittedJob {
 
 /**
  * Records jobs, and returns what came of each, by task. The first job wins, whichever run reports it: a job that a provider
- * accepted is never forgotten and never shown to two customers. Tasks are locked before jobs, in the same order as a webhook
+ * accepted is never forgotten and never shown to two customers. A job of a provider that an operator has taken the task away
+ * from is not recorded. Tasks are locked before jobs, in the same order as a webhook
  * locks them, because both may happen at the same time. No task and no job may be given twice.
  */
 export const recordSubmitted = async (
@@ -82,7 +83,7 @@ export const recordSubmitted = async (
               submitted_at = coalesce(o.outcome_unknown_since, now()), outcome_unknown_since = null,
               next_poll_at = least(o.deadline_at, now() + make_interval(secs => given."firstPollMs" / 1000.0))
          from given join claimed on claimed.task_id = given."taskId"
-        where o.task_id = given."taskId" and o.upstream is null returning o.task_id
+        where o.task_id = given."taskId" and o.upstream is null and o.provider = given.provider returning o.task_id
      )
      select "taskId", claimed.task_id is not null as "isOurs", recorded.task_id is not null as "isFirst"
        from given
@@ -171,5 +172,45 @@ export const waitForDeadline = async (database: Database, { taskId, run }: Run):
     `update open_tasks set stage = 'waiting', next_poll_at = deadline_at
       where task_id = $1 and run = $2 and upstream is null`,
     [taskId, run],
+  )
+}
+
+/** A task whose submit has an unknown outcome, and no submit in progress. */
+export type UnknownOutcome = Pick<OpenTask, 'provider' | 'tried'>
+
+/** Locks the task, and returns undefined if the outcome of its submit is known, or the submit is in progress. */
+export const lockUnknownOutcome = async (
+  database: Database,
+  taskId: string,
+): Promise<UnknownOutcome | undefined> => {
+  const { rows } = await database.query<UnknownOutcome & Record<string, unknown>>(
+    `select provider, tried_providers as tried from open_tasks
+      where task_id = $1 and stage in ('waiting', 'accepted') and upstream is null and outcome is null
+        and outcome_unknown_since is not null
+        for update`,
+    [taskId],
+  )
+  return rows[0]
+}
+
+/**
+ * Gives a locked task to another provider, because an operator has decided that the current one has no job for it. It gets a new
+ * run, so that an execution of an earlier one changes nothing any more.
+ */
+export const moveUnknownOutcome = async (
+  database: Database,
+  { taskId, day }: Pick<OpenTask, 'taskId' | 'day'>,
+  to: { provider: string; shards: number; decision: Decision },
+): Promise<void> => {
+  await database.query(
+    `with moved as (
+       update open_tasks o
+          set stage = 'accepted', run = ${nextRunAfter('o.run')}, outcome_unknown_since = null, not_before = now(),
+              refusals = o.refusals + 1, tried_providers = o.tried_providers || o.provider,
+              provider = $3, shard = $4, decision = $5
+        where task_id = $1 returning task_id
+     )
+     update video_tasks t set provider = $3 from moved where t.day = $2 and t.id = moved.task_id`,
+    [taskId, day, to.provider, shardOf(taskId, to.shards), JSON.stringify(to.decision)],
   )
 }

@@ -8,16 +8,23 @@ import { isSameJob } from '../../videos/lifecycle/same-job.ts'
 import { recordSubmitted } from '../../videos/lifecycle/submit-store.ts'
 import { recordAttempts } from '../../videos/task-attempt-store.ts'
 import { markProcessing } from '../../videos/task-store.ts'
-import { isJobOfOtherTask, lockOpenTask, pollNow, recordReceipt } from './webhook-receipt-store.ts'
+import {
+  hasFailedWithoutJob,
+  isJobOfOtherTask,
+  lockOpenTask,
+  pollNow,
+  recordReceipt,
+} from './webhook-receipt-store.ts'
 
 /**
- * `redelivery`: the event was received before · `task_ended`: the task has ended or does not exist · `other_task`: the job
- * belongs to another task · `duplicate_job`: the task has a different job · `job_found`: the task's job was not known
+ * `redelivery`: the event was received before · `task_ended`: the task has ended or does not exist · `job_too_late`: the task
+ * has failed without a job · `other_task`: the job belongs to another task · `duplicate_job`: the task has a different job · `job_found`: the task's job was not known
  * before · `poll_due`: the job is polled now · `outcome_known`: the outcome of the job is recorded already.
  */
 export type WebhookEffect =
   | 'redelivery'
   | 'task_ended'
+  | 'job_too_late'
   | 'other_task'
   | 'duplicate_job'
   | 'job_found'
@@ -37,7 +44,10 @@ export const applyWebhook = (
   postgres.transaction(async (database) => {
     if (!(await recordReceipt(database, { provider, taskId, id }))) return 'redelivery'
     const open = await lockOpenTask(database, taskId)
-    if (open === undefined) return 'task_ended'
+    if (open === undefined) {
+      if (!(await hasFailedWithoutJob(database, day, taskId))) return 'task_ended'
+      return (await isJobOfOtherTask(database, { provider, taskId, ref })) ? 'other_task' : 'job_too_late'
+    }
     const job = open.upstream as WebhookEvent['ref']
     const isAtProvider = open.provider === provider
     if (isAtProvider && job !== null && isSameJob(video, job, ref)) {

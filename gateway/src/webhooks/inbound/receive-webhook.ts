@@ -86,7 +86,8 @@ export const receiveWebhook = (
         log.info({ provider, taskId, effect }, 'webhook.received')
         break
       case 'duplicate_job':
-        log.warn({ provider, taskId }, 'webhook.duplicate-job')
+      case 'job_too_late':
+        log.warn({ provider, taskId, effect }, 'webhook.unwanted-job')
         // The response does not wait for the cancellation.
         cancelJob(providers, provider, event.ref).catch((error: unknown) =>
           log.warn({ err: error, taskId }, 'job.cancel-failed'),

@@ -30,6 +30,19 @@ export const lockOpenTask = async (database: Database, taskId: string): Promise<
   return rows[0]
 }
 
+/** Whether the task failed, or was cancelled, before a job of it was known. */
+export const hasFailedWithoutJob = async (
+  database: Database,
+  day: string,
+  taskId: string,
+): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    `select from video_tasks where day = $1 and id = $2 and state = 'failed' and upstream is null`,
+    [day, taskId],
+  )
+  return rowCount === 1
+}
+
 export const isJobOfOtherTask = async (
   database: Database,
   { provider, taskId, ref }: { provider: string; taskId: string; ref: unknown },

@@ -29,7 +29,9 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
   // Another Kinora gateway states that the job failed for certain.
   const isFinal = vendorError?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
   if (status === 502 && isFinal) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
-  if (status < 400 || status > 499 || status === 408) return new ProviderFailure('unknown', message)
+  if (status < 400 || status > 499 || status === 408) {
+    return new ProviderFailure('unknown', message, { status })
+  }
   // A submit with the same idempotency key is in progress, so the job may still be created.
   if (status === 409 && /idempoten|request_in_progress/i.test(vendorError?.code ?? '')) {
     return new ProviderFailure('unknown', message, { retryAfterMs: retryAfterMs(answer.headers) })
@@ -87,7 +89,9 @@ export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => st
     })
   }
   // Messages of internal errors are for the log only.
-  if (answer.status < 400 || answer.status > 499) return new ProviderFailure('unknown', message)
+  if (answer.status < 400 || answer.status > 499) {
+    return new ProviderFailure('unknown', message, { status: answer.status })
+  }
   const kind = vendorError?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
   return new ProviderFailure(kind, message, options)
 }
