@@ -59,7 +59,10 @@ const decode = async (folder: string): Promise<number | undefined> => {
   }
 }
 
-test(`${count} recordings are priced for all that is decoded`, async () => {
+// The timeout of most tests is too short for the long form.
+const timeout = 900_000 + count * 1_000
+
+test(`${count} recordings are priced for all that is decoded`, { timeout }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-durations-'))
   const compared: Comparison[] = []
   try {

@@ -19,7 +19,7 @@ import { dispatchTick } from '../kit/queue.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
 import { roleProcess } from '../kit/role-process.ts'
 import { makeVideo } from '../kit/sample-video.ts'
-import { encoded, wave, waveOf } from '../kit/sound.ts'
+import { encoded, repeated, wave, waveOf } from '../kit/sound.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
 import { formBody, formType, partHead } from './client.ts'
 import { startNameServices, type NameServices, type SystemLookups } from './name-services.ts'
@@ -34,6 +34,7 @@ export interface AttackFixtures extends AsyncDisposable {
   /** Three seconds of sound in a format that only a program can measure. */
   clip: Buffer
   recordings: string[]
+  longRecording: string
   names: NameServices
 }
 
@@ -87,6 +88,13 @@ const makeRecordings = async (directory: string): Promise<string[]> => {
   )
 }
 
+const makeLongRecording = async (directory: string): Promise<string> => {
+  const opus = ['-c:a', 'libopus', '-b:a', '6k', '-vbr', 'off', '-strict', '-2']
+  const path = join(directory, 'long.mp4')
+  await writeFile(path, await repeated(await encoded(wave(60), 'out.mp4', opus), 'out.mp4', 234))
+  return path
+}
+
 export const makeFixtures = async (): Promise<AttackFixtures> => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-attacks-'))
   const database = await createDatabase()
@@ -98,6 +106,7 @@ export const makeFixtures = async (): Promise<AttackFixtures> => {
     video: await makeVideo(directory, { seconds: 10, size: '1280x720' }),
     clip: await encoded(wave(3), 'out.mp3'),
     recordings: await makeRecordings(directory),
+    longRecording: await makeLongRecording(directory),
     [Symbol.asyncDispose]: async () => {
       await names[Symbol.asyncDispose]()
       await database[Symbol.asyncDispose]()
@@ -191,7 +200,7 @@ const attackersOwnOf = (key: string): Probe[] => {
 }
 
 export const startAttackedApi = async (
-  { directory, database, video, clip, recordings, names }: AttackFixtures,
+  { directory, database, video, clip, recordings, longRecording, names }: AttackFixtures,
   given: Environment = {},
   lookups?: SystemLookups,
 ): Promise<AttackedApi> => {
@@ -270,6 +279,7 @@ export const startAttackedApi = async (
     mediaPath: `${link.pathname}${link.search}`,
     taskId,
     recordings,
+    longRecording,
   }
   return {
     pid,

@@ -7,6 +7,7 @@ import { overload, withoutRateLimits } from './overload.ts'
 import { slowBody } from './slow-body.ts'
 import { slowNames } from './slow-names.ts'
 import type { Attack } from './target.ts'
+import { unpaidDecoding } from './unpaid-decoding.ts'
 import { unreadMedia } from './unread-media.ts'
 
 export const attacks = {
@@ -14,6 +15,7 @@ export const attacks = {
   'slow-body': slowBody,
   'unread-media': unreadMedia,
   'media-work': mediaWork,
+  'unpaid-decoding': unpaidDecoding,
   'form-fields': formFields,
   'slow-names': slowNames,
   anonymous,

@@ -123,6 +123,9 @@ interface Options {
   stopsEarly?: boolean
 }
 
+/** Attacks during which no request of another caller may fail. */
+const mayNotFail = new Set<AttackName>(['slow-names', 'unpaid-decoding'])
+
 const attackerFile = fileURLToPath(new URL('attacker.ts', import.meta.url))
 
 const startAttacker = (attack: AttackName, target: Target) => {
@@ -274,7 +277,7 @@ export const runAttack = async (
   const { pid, spoolDirectory, probeTarget } = api
   const probes = [
     ...api.probes,
-    ...(name === 'media-work' ? [api.transcriptionProbe] : []),
+    ...(name === 'media-work' || name === 'unpaid-decoding' ? [api.transcriptionProbe] : []),
     ...(name === 'overload' ? api.overloadProbes : []),
     ...(name === 'slow-names' ? api.nameProbes : []),
   ]
@@ -365,7 +368,7 @@ export const runAttack = async (
   const slow = probes.filter(
     (probe) =>
       timeOf(during, probe.name, percentile) > limitOf(probe, before, busyFactor, percentile) ||
-      (name === 'slow-names' && (during[probe.name]?.failed ?? 0) > 0),
+      (mayNotFail.has(name) && (during[probe.name]?.failed ?? 0) > 0),
   )
   const problems = [
     ...slow.map((probe) => probe.name),

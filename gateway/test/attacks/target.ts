@@ -15,6 +15,8 @@ export interface Target {
   taskId: string
   /** Recordings that are expensive to measure, each at most 25 MB. */
   recordings: string[]
+  /** Almost four hours of Opus in an MP4 file of a few megabytes. */
+  longRecording: string
 }
 
 /** Runs the attack until the signal aborts. All connections are opened through the client, which closes them then. */
