@@ -532,18 +532,18 @@ const takeRound = async (lane: Lane, round: number) => {
   const steps = new Map<string, History[]>()
   for (const history of lane.histories) {
     const chance = history.random()
-    const kind =
-      chance < 0.34 || (chance < 0.66 && history.tasks.length === 0)
+    const isRefunded = history.charges.length > 0 && history.random() < 0.25
+    const kind = isRefunded
+      ? 'refund'
+      : chance < 0.34 || (chance < 0.66 && history.tasks.length === 0)
         ? 'create'
         : chance < 0.66
           ? 'end'
-          : chance < 0.8 || (chance < 0.94 && history.requests.length === 0)
+          : chance < 0.8 || (chance < 0.95 && history.requests.length === 0)
             ? 'open'
-            : chance < 0.94
+            : chance < 0.95
               ? 'settle'
-              : chance < 0.955
-                ? 'move'
-                : 'refund'
+              : 'move'
     steps.set(kind, [...(steps.get(kind) ?? []), history])
   }
   const of = (kind: string) => steps.get(kind) ?? []
