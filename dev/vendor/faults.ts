@@ -80,6 +80,16 @@ const faults = {
     acceptsJob: true,
     instead: ({ response }) => void response.writeHead(200).end(),
   },
+  // A valid file with zeros among its frames.
+  damaged: {
+    only: 'download',
+    acceptsJob: true,
+    modifies: ({ response }) =>
+      interceptResponse(response, (body) => {
+        const start = body.indexOf('mdat') + 200
+        response.end(Buffer.from(body).fill(0, start, start + 3_000))
+      }),
+  },
   // Announces more than any service accepts, and sends nothing.
   oversized: {
     only: 'download',

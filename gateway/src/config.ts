@@ -435,6 +435,12 @@ export const settings = {
     description:
       'A result that a provider sends more slowly over any 5 seconds leaves its place to others: at most an eighth of LIMIT_DOWNLOADS_PER_PROVIDER and a quarter of LIMIT_DOWNLOADS continue, and the rest is requested again later if other results wait; 0 for no such limit.',
   }),
+  RESULT_DECODE_PERCENT: setting({
+    read: integer(0),
+    default: '25',
+    description:
+      'Percent of one processor that a worker may use on average to decode samples of results; 0 for none. Results beyond it are checked without decoding.',
+  }),
   LIMIT_DOWNLOADS: setting({
     read: integer(1),
     default: '48',

@@ -50,8 +50,22 @@ test('a corrupted MP4 never throws', async () => {
       const bytes = Buffer.from(original)
       for (const { at, to } of changes) bytes[at] = to
       await writeFile(file, bytes)
-      await probeMp4(file)
+      await probeMp4(file, { checksPackets: true })
     }),
     { numRuns: 300 },
   )
+})
+
+test('packets with zeroed parts are damaged, wherever they are', async () => {
+  const original = await readFile(sample)
+  const file = join(directory, 'zeroed.mp4')
+  expect(await probeMp4(sample, { checksPackets: true })).toEqual(await probeMp4(sample))
+  const first = original.indexOf('mdat') + 8
+  for (let at = first; at + 1_000 < original.length; at += 1_000) {
+    const bytes = Buffer.from(original)
+    if (bytes.subarray(at, at + 1_000).includes('moov')) break
+    await writeFile(file, bytes.fill(0, at, at + 1_000))
+    expect(await probeMp4(file)).toBeDefined()
+    expect(await probeMp4(file, { checksPackets: true })).toBeUndefined()
+  }
 })

@@ -4,49 +4,16 @@
  */
 import { open, type FileHandle } from 'node:fs/promises'
 
+import { hasIntactPackets } from './check-packets.ts'
+import { boxesIn, child, headerAt } from './mp4-boxes.ts'
+
 export interface ProbedVideo {
   width: number
   height: number
   durationMs: number
 }
 
-interface Box {
-  type: string
-  /** The start of the content, after the header. */
-  start: number
-  end: number
-}
-
 const movieBytesMax = 32 * 1024 * 1024
-
-/** Parses the header of the box at `offset`; undefined if the box exceeds `limit`. */
-const headerAt = (header: Buffer, offset: number, limit: number): Box | undefined => {
-  if (header.length < 8) return undefined
-  const short = header.readUInt32BE(0)
-  if (short === 1 && header.length < 16) return undefined
-  const size = short === 0 ? limit - offset : short === 1 ? Number(header.readBigUInt64BE(8)) : short
-  const headerBytes = short === 1 ? 16 : 8
-  if (size < headerBytes || offset + size > limit) return undefined
-  return { type: header.toString('latin1', 4, 8), start: offset + headerBytes, end: offset + size }
-}
-
-/** The boxes in a buffer; undefined if they do not fill it exactly. */
-const boxesIn = (buffer: Buffer): (Box & { content: Buffer })[] | undefined => {
-  const boxes = []
-  for (let offset = 0; offset < buffer.length;) {
-    const box = headerAt(buffer.subarray(offset, offset + 16), offset, buffer.length)
-    if (box === undefined) return undefined
-    boxes.push({ ...box, content: buffer.subarray(box.start, box.end) })
-    offset = box.end
-  }
-  return boxes
-}
-
-const child = (content: Buffer | undefined, ...path: string[]): Buffer | undefined =>
-  path.reduce<Buffer | undefined>(
-    (within, type) => within && boxesIn(within)?.find((box) => box.type === type)?.content,
-    content,
-  )
 
 /** Duration divided by time scale. In version 1 of the box, times have 64 bits. */
 const durationMsOf = (header: Buffer): number => {
@@ -65,7 +32,12 @@ const lastChunkOffset = (table: Buffer): number => {
   return long === undefined ? -1 : Number(long.readBigUInt64BE(8 + (count - 1) * 8))
 }
 
-const readMovie = (movie: Buffer, fileBytes: number): ProbedVideo | undefined => {
+const readMovie = async (
+  file: FileHandle,
+  movie: Buffer,
+  fileBytes: number,
+  checksPackets: boolean,
+): Promise<ProbedVideo | undefined> => {
   const header = child(movie, 'mvhd')
   const tracks = boxesIn(movie)?.filter(({ type }) => type === 'trak') ?? []
   const track = tracks.find(
@@ -82,10 +54,14 @@ const readMovie = (movie: Buffer, fileBytes: number): ProbedVideo | undefined =>
   const durationMs = durationMsOf(header)
   const isPlayable =
     sampleCount > 0 && lastChunk > 0 && lastChunk < fileBytes && width > 0 && height > 0 && durationMs > 0
-  return isPlayable ? { width, height, durationMs } : undefined
+  if (!isPlayable || (checksPackets && !(await hasIntactPackets(file, samples, fileBytes)))) return undefined
+  return { width, height, durationMs }
 }
 
-const readTopLevel = async (file: FileHandle): Promise<ProbedVideo | 'not-mp4' | undefined> => {
+const readTopLevel = async (
+  file: FileHandle,
+  checksPackets: boolean,
+): Promise<ProbedVideo | 'not-mp4' | undefined> => {
   const { size: fileBytes } = await file.stat()
   const header = Buffer.alloc(16)
   let movie: Buffer | undefined
@@ -100,14 +76,20 @@ const readTopLevel = async (file: FileHandle): Promise<ProbedVideo | 'not-mp4' |
     }
     offset = box.end
   }
-  return fileBytes === 0 ? 'not-mp4' : movie && readMovie(movie, fileBytes)
+  return fileBytes === 0 ? 'not-mp4' : movie && (await readMovie(file, movie, fileBytes, checksPackets))
 }
 
-/** Probes a file. Undefined for an MP4 that is truncated or contains no video, `not-mp4` for any other file. */
-export const probeMp4 = async (path: string): Promise<ProbedVideo | 'not-mp4' | undefined> => {
+/**
+ * Probes a file. Undefined for an MP4 that is truncated or contains no video, `not-mp4` for any other file. The packets are
+ * checked only on request, because that reads the whole file.
+ */
+export const probeMp4 = async (
+  path: string,
+  { checksPackets = false } = {},
+): Promise<ProbedVideo | 'not-mp4' | undefined> => {
   const file = await open(path)
   try {
-    return await readTopLevel(file)
+    return await readTopLevel(file, checksPackets)
   } catch (error) {
     // An offset outside of its table means that the file is corrupt.
     if (error instanceof RangeError) return undefined

@@ -1,4 +1,5 @@
 /** Probes a video file. MP4 is read directly; for other files, ffprobe runs with only the supported demuxers. */
+import type { IsDamaged } from './decode-sample.ts'
 import type { MediaPrograms } from './media-programs.ts'
 import { probeMp4, type ProbedVideo } from './probe-mp4.ts'
 import { createSandbox, isInvalidFileError, onlyVideoFiles } from './sandbox.ts'
@@ -12,8 +13,8 @@ const parameters = (path: string) => [
   ...['-show_entries', 'stream=codec_type,width,height:format=duration', '-of', 'json', path],
 ]
 
-/** The probe returns undefined for a file that is not a playable video. */
-export const createProbeVideo = (programs: MediaPrograms): ProbeVideo => {
+/** The probe returns undefined for a file that is not a playable video. With `isDamaged`, its media data is checked as well. */
+export const createProbeVideo = (programs: MediaPrograms, isDamaged?: IsDamaged): ProbeVideo => {
   const runOnFile = createSandbox(programs.ffprobePath, programs)
   const runProbe: ProbeVideo = async (path, signal) => {
     let output: Buffer
@@ -33,7 +34,8 @@ export const createProbeVideo = (programs: MediaPrograms): ProbeVideo => {
     return { width: video.width, height: video.height, durationMs }
   }
   return async (path, signal) => {
-    const probed = await probeMp4(path)
-    return probed === 'not-mp4' ? runProbe(path, signal) : probed
+    const read = await probeMp4(path, { checksPackets: isDamaged !== undefined })
+    const probed = read === 'not-mp4' ? await runProbe(path, signal) : read
+    return probed !== undefined && (await isDamaged?.(path, probed.durationMs)) === true ? undefined : probed
   }
 }

@@ -15,6 +15,7 @@ import { deleteRemovedProviders } from '../provider-config/provider-config-store
 import { mediaDaysOf } from '../retention/account-term-store.ts'
 import { startRetentionLoop } from '../retention/retention-loop.ts'
 import { createCompareDurations } from '../routing/compare-durations.ts'
+import { createIsDamaged } from '../storage/decode-sample.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
 import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
@@ -98,7 +99,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     log,
     finishTask: createFinishTask(postgres),
     records: createStepRecords(postgres),
-    probeVideo: createProbeVideo(programs),
+    probeVideo: createProbeVideo(programs, createIsDamaged(programs, config.RESULT_DECODE_PERCENT, log)),
     enhancer: connected.enhancer,
     retentionMsOf: batch(
       async (accountIds: string[]) =>

@@ -62,6 +62,7 @@ const submitFailure: Record<FaultName, FailureKind | undefined> = {
   backwards: undefined,
   'done-then-404': undefined,
   empty: undefined,
+  damaged: undefined,
   oversized: undefined,
 }
 

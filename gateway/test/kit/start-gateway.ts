@@ -36,6 +36,8 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   OVERLOAD_WAITING_CREATES: '0',
   // The gateway shares the event loop with the test, so its delay is meaningless.
   OVERLOAD_EVENT_LOOP_DELAY_MS: '0',
+  // Would take a tenth of a second for each task. Tests of the check switch it on.
+  RESULT_DECODE_PERCENT: '0',
   // A slow machine must not count in memory.
   REDIS_TIMEOUT_MS: '0',
   // The host may stop the whole machine for seconds. Then all timeouts are over before a response is read.

@@ -31,7 +31,7 @@ beforeAll(async () => {
     records: createStepRecords(gateway.database.postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
-    probeVideo: createProbeVideo(mediaPrograms()),
+    probeVideo: createProbeVideo(mediaPrograms(), async () => false),
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),
     downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },
@@ -130,7 +130,7 @@ test('a repeated step neither downloads again nor replaces a stored video', asyn
 
 describe('a download that fails', () => {
   // Drip and silence are aborted below the minimum rate. Garbage is a page of HTML, and the rest is an incomplete file.
-  test.each(['drip', 'silence', '500', '429', 'drop', 'garbage', 'empty', 'truncated-json'])(
+  test.each(['drip', 'silence', '500', '429', 'drop', 'garbage', 'empty', 'truncated-json', 'damaged'])(
     'with %s is tried again later, returns its permit, and succeeds once the provider has recovered',
     async (fault) => {
       const taskId = await taskWithResult()
