@@ -41,7 +41,10 @@ const longSound = [
 ]
 
 // The long form, for `npm run prove:journeys`. The quick form of `npm run prove:faults` covers a part of it.
-const longJourneys = ['gateway/test/journeys/slow-downloads.test.ts']
+const longJourneys = [
+  'gateway/test/journeys/slow-downloads.test.ts',
+  'gateway/test/journeys/estimates.test.ts',
+]
 
 // Groups run in order. Six files of a group run at a time, because tests also wait. The files of a project that is not
 // isolated share loaded modules, which takes a third of the time of loading them for each file.

@@ -154,3 +154,58 @@ test('a model is a queue of its own, and tasks accepted since the last reading c
   expect(wait.waitMs(ofModel, 'one', 1)).toBe(5_000)
   expect(waitMs('one', 1)).toBe(15_000)
 })
+
+test('a refresh reads the queues again only after a second, or if a task has left one', async () => {
+  let nowMs = 0
+  let readings = 0
+  let onRead = () => {}
+  const read = async (): Promise<QueueState> => {
+    readings += 1
+    onRead()
+    return { waiting: [], starts: [] }
+  }
+  const wait = createQueueWait({ read, isPaused: () => false, log }, () => nowMs)
+  await Promise.all([wait.refresh(), wait.refresh()])
+  await wait.refresh()
+  expect(readings).toBe(1)
+  wait.invalidate()
+  await wait.refresh()
+  expect(readings).toBe(2)
+  // A reading that began before the change does not count.
+  nowMs += 2_000
+  onRead = () => {
+    onRead = () => {}
+    wait.invalidate()
+  }
+  await wait.refresh()
+  await wait.refresh()
+  expect(readings).toBe(4)
+})
+
+test('the tasks in flight are those of the queue or of a model, older by the time since the reading', async () => {
+  let nowMs = 0
+  const running = { queue: 'acme', seconds: 4, elapsedMs: 1_000 }
+  const state: QueueState = {
+    ...{ waiting: [], starts: [] },
+    inFlight: [
+      { queue: 'acme', model: 'video-1', tasks: 70 },
+      { queue: 'acme', model: 'video-2', tasks: 1 },
+      { queue: 'other', model: 'video-1', tasks: 5 },
+    ],
+    running: [
+      { ...running, model: 'video-1' },
+      { ...running, model: 'video-2' },
+    ],
+  }
+  const wait = createQueueWait({ read: async () => state, isPaused: () => false, log }, () => nowMs)
+  await wait.refresh()
+  nowMs += 500
+  expect(wait.inFlightOf({ queue: 'acme', model: undefined })).toMatchObject({
+    tasks: 71,
+    running: [{ elapsedMs: 1_500 }, { model: 'video-2' }],
+  })
+  expect(wait.inFlightOf({ queue: 'acme', model: 'video-2' })).toMatchObject({
+    tasks: 1,
+    running: [{ model: 'video-2', elapsedMs: 1_500 }],
+  })
+})

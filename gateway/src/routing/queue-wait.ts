@@ -1,7 +1,7 @@
 /**
  * Estimates how long a new task would wait in a queue: the tasks ahead of it, divided by the rate at which tasks start.
- * The state of all queues is read in the background, at most once a second, when an estimate is requested; nothing is
- * counted for a single task.
+ * The state of all queues is read at most once a second, when an estimate is requested; nothing is counted for a single
+ * task. Creates do not wait for the reading.
  *
  * The rate is measured only while tasks wait, because otherwise it is the rate of arrivals. The clock are the ticks of the
  * dispatcher, so that time without an engine or a worker does not count. While the rate is unknown, the given estimate
@@ -25,6 +25,17 @@ export interface QueueState {
   }[]
   /** How many tasks were ever started, and when the dispatcher of the queue last ticked. */
   starts: { queue: string; model: string; starts: number; tickedAtMs: number }[]
+  /** The tasks in flight of the queues with waiting tasks; absent if they are not counted. */
+  inFlight?: { queue: string; model: string; tasks: number }[]
+  /** Some or all of them. */
+  running?: ({ queue: string } & RunningTask)[]
+}
+
+/** A task in flight. */
+export interface RunningTask {
+  model: string
+  seconds: number
+  elapsedMs: number
 }
 
 /** All tasks of a queue, or only those of a model. */
@@ -36,10 +47,16 @@ export interface QueuePart {
 export interface QueueWait {
   /** Undefined if it is unknown. */
   waitMs: (part: QueuePart, accountId: string, startsPerSecond: number | undefined) => number | undefined
+  /** Reads the state of the queues, unless it was read within a second. */
+  refresh: () => Promise<void>
+  /** Reads the state again at the next refresh: a task has left a queue. */
+  invalidate: () => void
   /** How many tasks start before a waiting one; undefined if it is unknown. */
   positionOf: (part: QueuePart, own: OwnPlace) => Range | undefined
-  /** The measured rate of starts, with its uncertainty; undefined if it is unknown. */
-  startsPerSecond: (part: QueuePart) => Range | undefined
+  /** The tasks in flight, and some or all of them. */
+  inFlightOf: (part: QueuePart) => { tasks: number; running: RunningTask[] }
+  /** The measured rate of starts; undefined if it is unknown. */
+  startsPerSecond: (part: QueuePart) => number | undefined
   /** Counts a task that was just accepted, until the next reading. */
   add: (queue: string, model: string, accountId: string, keyId?: string, cost?: number) => void
 }
@@ -97,9 +114,6 @@ const plus = (one: Waiting, other: Waiting): Waiting => ({
   costMax: Math.max(one.costMax, other.costMax),
 })
 
-/** Nine of ten rates are within this factor of a rate that was measured with so many starts. */
-const uncertaintyOf = ({ starts }: Measured): number => 1 + 1.645 / Math.sqrt(starts)
-
 const keyOf = ({ queue, model }: QueuePart) => JSON.stringify([queue, model ?? null])
 
 /** The part of the queue with all models, and the part of the model. */
@@ -117,7 +131,8 @@ export const createQueueWait = (
   let intervalMs = readEveryMs
   let startedAtMs = -Infinity
   let readAtMs = -Infinity
-  let isReading = false
+  let reading: Promise<void> | undefined
+  let inFlight: Required<Pick<QueueState, 'inFlight' | 'running'>> = { inFlight: [], running: [] }
 
   const add = (to: typeof waiting, row: QueueState['waiting'][number]) => {
     const { queue, model, accountId, keyId = '', waiting: tasks, cost = tasks, costMax = 1 } = row
@@ -162,29 +177,41 @@ export const createQueueWait = (
     }
   }
 
-  const refresh = () => {
-    if (isReading || now() - startedAtMs < intervalMs) return
-    isReading = true
-    startedAtMs = now()
-    read()
-      .then((state) => {
-        waiting = new Map()
-        for (const row of state.waiting) add(waiting, row)
-        learn(state)
-        readAtMs = now()
-        intervalMs = Math.max(readEveryMs, (readAtMs - startedAtMs) / readingShareMax)
-      })
-      .catch((error: unknown) => log.warn({ err: error }, 'queue-wait.not-read'))
-      .finally(() => {
-        isReading = false
-      })
+  const readState = async () => {
+    const beganMs = now()
+    startedAtMs = beganMs
+    try {
+      const state = await read()
+      waiting = new Map()
+      for (const row of state.waiting) add(waiting, row)
+      learn(state)
+      inFlight = { inFlight: state.inFlight ?? [], running: state.running ?? [] }
+      readAtMs = now()
+      intervalMs = Math.max(readEveryMs, (readAtMs - beganMs) / readingShareMax)
+    } catch (error) {
+      log.warn({ err: error }, 'queue-wait.not-read')
+    }
+  }
+
+  const refresh = async () => {
+    await reading
+    // The reading may have begun before the last change.
+    if (now() - startedAtMs < intervalMs) return
+    reading ??= readState().finally(() => {
+      reading = undefined
+    })
+    await reading
   }
 
   const isStale = () => now() - readAtMs > readingsUntilStale * intervalMs
 
   return {
+    refresh,
+    invalidate: () => {
+      startedAtMs = -Infinity
+    },
     waitMs: (part, accountId, startsPerSecond) => {
-      refresh()
+      void refresh()
       if (isStale()) return undefined
       const key = keyOf(part)
       const accounts = waiting.get(key)
@@ -193,16 +220,22 @@ export const createQueueWait = (
       const rate = (known === undefined ? undefined : perSecond(known)) ?? startsPerSecond
       return rate === undefined ? undefined : (tasksAhead(accounts, accountId) / rate) * 1000
     },
-    positionOf: (part, own) => {
-      refresh()
-      return isStale() ? undefined : positionIn(waiting.get(keyOf(part)) ?? new Map(), own)
+    positionOf: (part, own) =>
+      isStale() ? undefined : positionIn(waiting.get(keyOf(part)) ?? new Map(), own),
+    inFlightOf: ({ queue, model }) => {
+      const isOfPart = (each: { queue: string; model: string }) =>
+        each.queue === queue && (model === undefined || each.model === model)
+      const sinceMs = now() - readAtMs
+      return {
+        tasks: inFlight.inFlight.filter(isOfPart).reduce((sum, { tasks }) => sum + tasks, 0),
+        running: inFlight.running
+          .filter(isOfPart)
+          .map((each) => ({ ...each, elapsedMs: each.elapsedMs + sinceMs })),
+      }
     },
     startsPerSecond: (part) => {
       const known = measured.get(keyOf(part))
-      const rate = known === undefined ? undefined : perSecond(known)
-      if (known === undefined || rate === undefined) return undefined
-      const uncertainty = uncertaintyOf(known)
-      return { min: rate / uncertainty, max: rate * uncertainty }
+      return known === undefined ? undefined : perSecond(known)
     },
     add: (queue, model, accountId, keyId = '', cost = 1) =>
       add(waiting, { queue, model, accountId, keyId, waiting: 1, cost, costMax: cost }),

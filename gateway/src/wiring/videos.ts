@@ -6,7 +6,7 @@ import { deleteCharactersOfTask } from '../characters/character-store.ts'
 import { createNamedCharacters } from '../characters/named-characters.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { storeResponses } from '../idempotency/idempotency-store.ts'
-import { countWaitingTasks, readStarts } from '../routing/queue-wait-store.ts'
+import { countWaitingTasks, readInFlight, readStarts } from '../routing/queue-wait-store.ts'
 import { createQueueWait } from '../routing/queue-wait.ts'
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
 import { createFindLinkedFile } from '../storage/find-linked-file.ts'
@@ -28,6 +28,7 @@ import { clipSecondsMax } from '../videos/images/reference-clip.ts'
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createFollow } from '../videos/lifecycle/follow-task.ts'
 import { createCachedDurations } from '../videos/polling/cached-durations.ts'
+import { createCachedTaskDurations } from '../videos/polling/task-durations.ts'
 import { createAdmitVideo } from '../videos/queue/admit-video.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
 import { createEstimateTask } from '../videos/queue/estimate-task.ts'
@@ -50,18 +51,25 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
   const queueWait = createQueueWait({
     read: async () => {
       await durations.refresh()
+      const waiting = await countWaitingTasks(postgres)
       return {
-        waiting: await countWaitingTasks(postgres),
+        waiting,
         starts: await readStarts(postgres, dispatchVideosName),
+        ...(await readInFlight(postgres, [...new Set(waiting.map(({ queue }) => queue))])),
       }
     },
     isPaused: (provider, model) => router.healthOf(provider, model).kind === 'unhealthy',
     log,
   })
+  const readQueuePlace = createReadQueuePlace(postgres)
   const settle = {
     ...{ postgres, mediaStore, log },
     announce: context.pubsub.publish,
-    onSlotFreed: wake.dispatcher,
+    onSlotFreed: (provider: string) => {
+      readQueuePlace.forget()
+      queueWait.invalidate()
+      wake.dispatcher(provider)
+    },
     forgetCharacters: (taskId: string) => deleteCharactersOfTask(postgres, taskId),
     discardJob: discardJob(context.providers),
   }
@@ -72,8 +80,8 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
     stopFollowing: stop,
     estimateTask: createEstimateTask({
       ...{ queueWait, router, log },
-      readQueuePlace: createReadQueuePlace(postgres),
-      durationsOf: durations.of,
+      readQueuePlace,
+      durationsOf: createCachedTaskDurations(postgres, log),
     }),
     admitVideo: createAdmitVideo({
       postgres,

@@ -27,8 +27,10 @@ import { discardJob } from '../videos/lifecycle/discard-job.ts'
 import { generateVideo } from '../videos/lifecycle/generate-video.workflow.ts'
 import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
 import { createStepRecords } from '../videos/lifecycle/step-records.ts'
+import { createDurationLearner } from '../videos/polling/duration-learner.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs } from '../videos/polling/poll-jobs.workflow.ts'
+import { addTaskDurations, taskDurationRatio, type TaskKind } from '../videos/polling/task-duration-store.ts'
 import { dispatchVideos } from '../videos/queue/dispatch-videos.workflow.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import { connect, dayMs, loadInstanceSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
@@ -84,6 +86,11 @@ export const wireWorker = async (config: Config, log: Log) => {
   const settings = await loadInstanceSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
   const jobDurations = createJobDurations({ postgres, log })
+  const taskDurations = createDurationLearner<TaskKind>(
+    (kind, durations, decay) => addTaskDurations(postgres, kind, durations, decay),
+    taskDurationRatio,
+    log,
+  )
   const downloadPermits = createDownloadPermits({
     total: config.LIMIT_DOWNLOADS,
     perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
@@ -95,6 +102,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     providers,
     router,
     jobDurations,
+    learnDuration: taskDurations.learn,
     mediaStore,
     log,
     finishTask: createFinishTask(postgres),
@@ -188,6 +196,7 @@ export const wireWorker = async (config: Config, log: Log) => {
       await supervisor.stop()
       await drained
       await jobDurations.stop()
+      await taskDurations.stop()
       await settings.stop()
       await router.stop()
       await liveConfig.stop()

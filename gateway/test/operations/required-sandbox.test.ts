@@ -100,6 +100,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
     stopping: new AbortController().signal,
+    learnDuration: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   })
   const mediaStore = await createDiskMediaStore(join(gateway.directory, 'media'))

@@ -38,6 +38,7 @@ beforeAll(async () => {
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
     stopping: new AbortController().signal,
+    learnDuration: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   }
 })

@@ -10,10 +10,17 @@ import type { Database, Postgres } from '../../src/platform/postgres.ts'
 import type { Range } from '../../src/routing/queue-position.ts'
 import { countWaitingTasks } from '../../src/routing/queue-wait-store.ts'
 import { createQueueWait } from '../../src/routing/queue-wait.ts'
-import { createJobDurations } from '../../src/videos/polling/job-durations.ts'
+import { bucketOf, quantileOf } from '../../src/videos/polling/duration-histogram.ts'
+import { createDurationLearner } from '../../src/videos/polling/duration-learner.ts'
+import {
+  addTaskDurations,
+  taskDurationRatio,
+  type TaskKind,
+} from '../../src/videos/polling/task-duration-store.ts'
+import { loadTaskDurations } from '../../src/videos/polling/task-durations.ts'
 import { findQueuePlaces } from '../../src/videos/queue/queue-place-store.ts'
 import { createReadQueuePlace } from '../../src/videos/queue/queue-place.ts'
-import { timeLeftOfJob } from '../../src/videos/queue/time-left.ts'
+import { timeLeftOfRunning } from '../../src/videos/queue/time-left.ts'
 import { ask, askJson } from '../kit/answers.ts'
 import { createDatabase } from '../kit/database.ts'
 import { dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
@@ -74,11 +81,13 @@ const fill = async (
   return rows.map(({ id }) => id)
 }
 
-/** Jobs take two hours (1.25 ** 40 seconds): much longer than this test, however slow the machine is. */
-const learn = (model: string) =>
-  gateway.database.postgres.query(
-    "insert into job_durations (provider, model, bucket, weight) values ('local', $1, 40, 100)",
-    [model],
+/** Tasks take two hours: much longer than this test, however slow the machine is. */
+const learn = (model: string, pixels = 1280 * 720, hours = 2) =>
+  addTaskDurations(
+    gateway.database.postgres,
+    { provider: 'local', model, seconds: 4, pixels },
+    [{ bucket: bucketOf(hours * 3_600_000, taskDurationRatio), weight: 100 }],
+    1,
   )
 
 beforeAll(async () => {
@@ -110,6 +119,19 @@ describe('a waiting task', () => {
     expect(query.headers.get('x-time-left')).toMatch(rangePattern)
     expect(headers.get('access-control-expose-headers')).toContain('x-time-left')
     for (const id of [first, second]) await life.fail(id)
+  })
+
+  test('moves up as soon as the task in front of it is cancelled', async () => {
+    const first = await create()
+    const second = await create()
+    expect(rangeOf((await readWith(second, 'x-queue-position')).headers.get('x-queue-position'))).toEqual({
+      min: 1,
+      max: 1,
+    })
+    await ask(`${gateway.url}/v1/videos/${first}/cancel`, key.text, { method: 'POST' })
+    // The very next read, although positions are cached.
+    expect((await read(second)).headers.get('x-queue-position')).toBe('0-0')
+    await life.fail(second)
   })
 
   test("another account's flood is a few tasks ahead, and nothing else is shown of it", async () => {
@@ -231,7 +253,7 @@ test('on the real queue, tasks of different lengths start within the position th
     const ahead = { tasks: { min: tasks, max: tasks }, cost: { min: seconds, max: seconds } }
     return queueWait.positionOf(part, { ...own, ahead })
   }
-  await expect.poll(() => positionOf(waiting[0]!)).toBeDefined()
+  await queueWait.refresh()
   const shown = new Map(waiting.map((own) => [own.id, positionOf(own)]))
 
   const started: string[] = []
@@ -321,26 +343,60 @@ test('the places of tasks of several keys and models are as counted one by one',
   expect(Object.fromEntries(places)).toEqual(Object.fromEntries(expected))
 })
 
-test('after learning, most jobs finish within the range', async () => {
+test('durations are known by length and size, or by length, or by model, whatever is enough', async () => {
   await using database = await createDatabase()
-  const jobDurations = createJobDurations(
-    { postgres: database.postgres, log },
-    { refreshEveryMs: 3_600_000, writeEveryMs: 3_600_000 },
+  const { postgres } = database
+  const learner = createDurationLearner<TaskKind>(
+    (kind, durations, decay) => addTaskDurations(postgres, kind, durations, decay),
+    taskDurationRatio,
+    log,
+    3_600_000,
   )
-  const durationMs = (job: number) => 60_000 * Math.exp(0.5 * Math.sin(job * 12.9898) * 1.5)
-  for (let job = 0; job < 200; job += 1) jobDurations.learn('alpha', 'video-1', durationMs(job))
-  await jobDurations.flush()
-  const durations = jobDurations.of('alpha', 'video-1')
+  const alpha = { provider: 'alpha', model: 'video-1' }
+  const learnTimes = (times: number, seconds: number, pixels: number, durationMs: number) => {
+    for (let task = 0; task < times; task += 1) learner.learn({ ...alpha, seconds, pixels }, durationMs)
+  }
+  learnTimes(20, 4, 100, 10_000)
+  learnTimes(20, 4, 400, 40_000)
+  learnTimes(20, 8, 100, 80_000)
+  learnTimes(2, 8, 400, 500_000)
+  await learner.stop()
+  const durationsOf = await loadTaskDurations(postgres)
+  const medianOf = (kind: Partial<TaskKind>) => {
+    const histogram = durationsOf({ ...alpha, ...kind })
+    return histogram && Math.round(quantileOf(histogram, 0.5) / 10_000)
+  }
+  expect(medianOf({ seconds: 4, pixels: 100 })).toBe(1)
+  expect(medianOf({ seconds: 4, pixels: 400 })).toBe(4)
+  // Two are not enough, so those of the same length count.
+  expect(medianOf({ seconds: 8, pixels: 400 })).toBe(8)
+  expect(medianOf({ seconds: 12, pixels: 100 })).toBe(4)
+  expect(medianOf({ provider: 'beta', seconds: 4, pixels: 100 })).toBeUndefined()
+})
+
+test('after learning, most tasks finish within the range', async () => {
+  await using database = await createDatabase()
+  const { postgres } = database
+  const kind = { provider: 'alpha', model: 'video-1', seconds: 4, pixels: 100 }
+  const learner = createDurationLearner<TaskKind>(
+    (each, durations, decay) => addTaskDurations(postgres, each, durations, decay),
+    taskDurationRatio,
+    log,
+    3_600_000,
+  )
+  const durationMs = (task: number) => 60_000 * Math.exp(0.5 * Math.sin(task * 12.9898) * 1.5)
+  for (let task = 0; task < 200; task += 1) learner.learn(kind, durationMs(task))
+  await learner.stop()
+  const durations = (await loadTaskDurations(postgres))(kind)
   expect(durations).toBeDefined()
-  const isWithin = (job: number, elapsedMs: number) => {
-    const range = durations && timeLeftOfJob(durations, elapsedMs)
-    const leftSeconds = (durationMs(job) - elapsedMs) / 1000
+  const isWithin = (task: number, elapsedMs: number) => {
+    const range = durations && timeLeftOfRunning(durations, elapsedMs)
+    const leftSeconds = (durationMs(task) - elapsedMs) / 1000
     return range !== undefined && leftSeconds >= range.min && leftSeconds <= range.max
   }
-  const jobs = Array.from({ length: 500 }, (_, index) => 1_000 + index)
+  const tasks = Array.from({ length: 500 }, (_, index) => 1_000 + index)
   for (const share of [0, 0.3, 0.6]) {
-    const within = jobs.filter((job) => isWithin(job, share * durationMs(job))).length
-    expect(within / jobs.length).toBeGreaterThan(0.85)
+    const within = tasks.filter((task) => isWithin(task, share * durationMs(task))).length
+    expect(within / tasks.length).toBeGreaterThan(0.85)
   }
-  await jobDurations.stop()
 })

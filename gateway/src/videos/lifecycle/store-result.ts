@@ -22,6 +22,8 @@ import { FileTooLarge, type MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'
 import { isCurrentRun, leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import type { DurationLearner } from '../polling/duration-learner.ts'
+import type { TaskKind } from '../polling/task-duration-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import type { Ending, Outcome, VideoTask } from '../task.ts'
 import type { StepRecords } from './step-records.ts'
@@ -41,6 +43,8 @@ export interface StoreDependencies {
   wakePoller: (provider: string, taskId: string) => void
   /** Aborted when this worker begins to stop. */
   stopping: AbortSignal
+  /** Adds the time from the submit of a task until its result was stored. */
+  learnDuration: DurationLearner<TaskKind>['learn']
   log: Log
 }
 
@@ -137,7 +141,7 @@ const fetchAndStore = async (
   task: VideoTask,
   wanted: Download,
 ): Promise<Ending> => {
-  const { records, mediaStore, probeVideo, retentionMsOf } = dependencies
+  const { records, mediaStore, probeVideo, retentionMsOf, learnDuration } = dependencies
   const { mediaId, storageKey } = locationOf(task)
   const { sizeBytes, sha256 } = await download(dependencies, wanted, storageKey)
   const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
@@ -158,6 +162,11 @@ const fetchAndStore = async (
     ...probed,
     expiresAt: new Date(Date.now() + retentionMs),
   })
+  const { seconds, width, height } = task.order
+  learnDuration(
+    { provider: wanted.open.provider, model: task.model, seconds, pixels: width * height },
+    Date.now() - task.statusUpdatedAt.getTime(),
+  )
   return { kind: 'completed', mediaId }
 }
 

@@ -6,8 +6,12 @@ import { batch, fulfilled } from '../../platform/batch.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { findQueuePlaces, type QueuePlace } from './queue-place-store.ts'
 
-/** Undefined if the task does not wait. */
-export type ReadQueuePlace = (taskId: string) => Promise<QueuePlace | undefined>
+export interface ReadQueuePlace {
+  /** Undefined if the task does not wait. */
+  (taskId: string): Promise<QueuePlace | undefined>
+  /** Drops the cached places, because a task has left a queue. */
+  forget: () => void
+}
 
 export const countedMax = 200
 const freshMs = 1_000
@@ -23,7 +27,7 @@ export const createReadQueuePlace = (database: Database): ReadQueuePlace => {
     { inFlightMax: 1, sizeMax: 500 },
   )
   const recent = new Map<string, { place: QueuePlace | undefined; untilMs: number }>()
-  return async (taskId) => {
+  const readPlace = async (taskId: string) => {
     const remembered = recent.get(taskId)
     if (remembered !== undefined && remembered.untilMs > performance.now()) return remembered.place
     const place = await read(taskId)
@@ -32,4 +36,5 @@ export const createReadQueuePlace = (database: Database): ReadQueuePlace => {
     recent.set(taskId, { place, untilMs: performance.now() + cachedMs })
     return place
   }
+  return Object.assign(readPlace, { forget: () => recent.clear() })
 }

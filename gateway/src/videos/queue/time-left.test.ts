@@ -2,71 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 import type { Range } from '../../routing/queue-position.ts'
-import { timeLeftOfJob, timeLeftOfWaiting } from './time-left.ts'
+import { bucketOf, histogramOf, type DurationHistogram } from '../polling/duration-histogram.ts'
+import { taskDurationRatio } from '../polling/task-duration-store.ts'
+import { timeLeftOfRunning, timeLeftOfWaiting } from './time-left.ts'
 
-const durations = { p5: 40_000, p50: 60_000, p95: 90_000 }
-
-describe('of a job', () => {
-  test('is the range of most durations, less the elapsed time', () => {
-    const first = timeLeftOfJob(durations, 0)
-    expect(first?.min).toBe(40)
-    expect(first?.max).toBeGreaterThanOrEqual(90)
-    expect(timeLeftOfJob(durations, 10_000)).toEqual({ min: 30, max: (first?.max ?? 0) - 10 })
-    expect(timeLeftOfJob(durations, 60_000)?.min).toBe(0)
-  })
-
-  test('is unknown once the job has run longer than almost all others', () => {
-    expect(timeLeftOfJob(durations, 120_000)).toBeUndefined()
-  })
-})
-
-describe('of a waiting task', () => {
-  const position = { min: 10, max: 20 }
-
-  test('is the wait at the measured rate and the job', () => {
-    const waited = { position, slots: 5, startsPerSecond: { min: 0.5, max: 2 } }
-    const { min, max } = timeLeftOfWaiting(durations, waited)
-    expect(min).toBe((10 - 5) / 2 + 40 - 0.5)
-    expect(max).toBeGreaterThanOrEqual(21 / 0.5 + 90)
-  })
-
-  test('follows from the slots if no rate was measured', () => {
-    const { min, max } = timeLeftOfWaiting(durations, { position, slots: 5, startsPerSecond: undefined })
-    expect(min).toBe(40 + 40)
-    expect(max).toBeGreaterThanOrEqual((21 / 5) * 90 + 90)
-  })
-})
-
-test('property: a range is in order and never negative, and shrinks with the elapsed time', () => {
-  const percentiles = fc
-    .tuple(fc.integer({ min: 1, max: 3_600_000 }), fc.double({ min: 1, max: 50, noNaN: true }))
-    .map(([p5, ratio]) => ({ p5, p50: p5 * Math.sqrt(ratio), p95: p5 * ratio }))
-  const range = fc.tuple(fc.nat(10_000), fc.nat(10_000)).map(([min, more]) => ({ min, max: min + more }))
-  const rates = fc.option(
-    fc
-      .tuple(fc.double({ min: 0.001, max: 100, noNaN: true }), fc.double({ min: 1, max: 4, noNaN: true }))
-      .map(([rate, factor]) => ({ min: rate / factor, max: rate * factor })),
-    { nil: undefined },
+/** The histogram of observed durations, as it is stored. */
+const observed = (durationsMs: number[]): DurationHistogram =>
+  histogramOf(
+    taskDurationRatio,
+    durationsMs.map((ms) => ({ bucket: bucketOf(ms, taskDurationRatio), weight: 1 })),
   )
-  const isInOrder = ({ min, max }: Range) =>
-    Number.isInteger(min) && Number.isInteger(max) && min >= 0 && min <= max
-  fc.assert(
-    fc.property(
-      percentiles,
-      range,
-      rates,
-      fc.integer({ min: 1, max: 1000 }),
-      fc.nat(4_000_000),
-      (known, position, startsPerSecond, slots, elapsedMs) => {
-        expect(isInOrder(timeLeftOfWaiting(known, { position, slots, startsPerSecond }))).toBe(true)
-        const [now, later] = [timeLeftOfJob(known, elapsedMs), timeLeftOfJob(known, elapsedMs + 1_000)]
-        if (now !== undefined) expect(isInOrder(now)).toBe(true)
-        if (now === undefined) expect(later).toBeUndefined()
-        else expect(later?.max ?? 0).toBeLessThanOrEqual(now.max)
-      },
-    ),
-  )
-})
 
 /** A reproducible sequence of numbers between 0 and 1. */
 const createRandom = (seed: number) => {
@@ -77,36 +22,158 @@ const createRandom = (seed: number) => {
   }
 }
 
-test('after learning, most of simulated tasks finish within the range that was given when they arrived', () => {
-  const random = createRandom(7)
-  const durationMs = () => {
-    const normal = Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
-    return 60_000 * Math.exp(0.4 * normal)
-  }
-  const learned = Array.from({ length: 200 }, durationMs).toSorted((a, b) => a - b)
-  const quantile = (share: number) => learned[Math.floor(share * learned.length)] ?? 0
-  const known = { p5: quantile(0.05), p50: quantile(0.5), p95: quantile(0.95) }
-  const slots = 10
-  const freeAtMs = Array.from({ length: slots }, () => 0)
-  const starts: number[] = []
-  let nowMs = 0
-  let within = 0
-  const tasks = 2_000
-  for (let task = 0; task < tasks; task += 1) {
-    // Tasks arrive at about the rate at which the slots can take them, so that the queue grows and shrinks.
-    nowMs += (-Math.log(random()) * 66_000) / slots
-    const ahead = starts.filter((startMs) => startMs > nowMs).length
-    const range = timeLeftOfWaiting(known, {
-      position: { min: ahead, max: ahead },
-      ...{ slots, startsPerSecond: undefined },
+const minutes = observed(Array.from({ length: 101 }, (_, index) => 40_000 + index * 500))
+
+describe('of a running task', () => {
+  test('is the range of most durations that are longer than its own so far', () => {
+    const first = timeLeftOfRunning(minutes, 0)
+    expect(first?.min).toBeGreaterThan(34)
+    expect(first?.max).toBeLessThan(102)
+    expect(timeLeftOfRunning(minutes, 30_000)).toEqual({
+      min: (first?.min ?? 0) - 30,
+      max: (first?.max ?? 0) - 30,
     })
+    // It has already survived the shorter ones.
+    const late = timeLeftOfRunning(minutes, 80_000)
+    expect(late?.min).toBeLessThan(3)
+    expect(late?.max).toBeLessThan(22)
+  })
+
+  test('is unknown once it has run longer than almost all others', () => {
+    expect(timeLeftOfRunning(minutes, 120_000)).toBeUndefined()
+  })
+})
+
+describe('of a waiting task', () => {
+  const constant = observed([60_000])
+  const waiting = (position: number, elapsedMs: number) =>
+    timeLeftOfWaiting({
+      durations: constant,
+      durationsAhead: constant,
+      position: { min: position, max: position },
+      slots: 1,
+      inFlight: { tasks: 1, known: [{ durations: constant, elapsedMs }] },
+    })
+
+  test('has a lower bound that counts what is in front of it', () => {
+    for (const position of [0, 1, 2]) {
+      const { min, max } = waiting(position, 30_000)
+      const seconds = 30 + position * 60 + 60
+      expect(min).toBeLessThan(seconds)
+      expect(min).toBeGreaterThan(seconds * 0.8)
+      expect(max).toBeGreaterThan(seconds)
+      expect(max).toBeLessThan(seconds * 1.2)
+    }
+  })
+
+  test('is shorter the longer the task in flight has run', () => {
+    expect(waiting(0, 50_000).max).toBeLessThan(waiting(0, 5_000).min)
+  })
+
+  test('starts at once if a slot is free', () => {
+    const { max } = timeLeftOfWaiting({
+      durations: constant,
+      durationsAhead: constant,
+      position: { min: 0, max: 0 },
+      slots: 2,
+      inFlight: { tasks: 1, known: [{ durations: constant, elapsedMs: 0 }] },
+    })
+    expect(max).toBeLessThan(75)
+  })
+})
+
+test('property: a range is in order and never negative, and does not change while nothing else does', () => {
+  const durations = fc
+    .array(fc.integer({ min: 1, max: 3_600_000 }), { minLength: 1, maxLength: 30 })
+    .map(observed)
+  const range = fc.tuple(fc.nat(10_000), fc.nat(1_000)).map(([min, more]) => ({ min, max: min + more }))
+  const isInOrder = ({ min, max }: Range) =>
+    Number.isInteger(min) && Number.isInteger(max) && min >= 0 && min <= max
+  fc.assert(
+    fc.property(
+      ...([durations, durations, range] as const),
+      ...([fc.integer({ min: 1, max: 1000 }), fc.nat(1_000), fc.nat(4_000_000)] as const),
+      (own, ahead, position, slots, tasks, elapsedMs) => {
+        const task = {
+          ...{ durations: own, durationsAhead: ahead, position, slots },
+          inFlight: { tasks, known: [{ durations: ahead, elapsedMs }] },
+        }
+        const left = timeLeftOfWaiting(task)
+        expect(isInOrder(left)).toBe(true)
+        expect(timeLeftOfWaiting(task)).toEqual(left)
+        const [now, later] = [timeLeftOfRunning(own, elapsedMs), timeLeftOfRunning(own, elapsedMs + 60_000)]
+        if (now !== undefined) expect(isInOrder(now)).toBe(true)
+        if (now === undefined) expect(later).toBeUndefined()
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+/** One queue with tasks of three lengths, whose durations vary; each task is estimated when it arrives and once later. */
+const simulate = ({ seed, slots, load }: { seed: number; slots: number; load: number }) => {
+  const random = createRandom(seed)
+  const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
+  const lengths = [4, 8, 12]
+  const draw = () => {
+    const seconds = lengths[Math.floor(random() * lengths.length)] ?? 4
+    return { seconds, durationMs: seconds * 8_000 * Math.exp(0.3 * normal()) }
+  }
+  const learned = Array.from({ length: 300 }, draw)
+  const all = observed(learned.map(({ durationMs }) => durationMs))
+  const bySeconds = new Map(
+    lengths.map((seconds) => [
+      seconds,
+      observed(learned.filter((each) => each.seconds === seconds).map(({ durationMs }) => durationMs)),
+    ]),
+  )
+  const of = (seconds: number) => bySeconds.get(seconds) ?? all
+  const tasks: { seconds: number; startMs: number; endMs: number }[] = []
+  const freeAtMs = Array.from({ length: slots }, () => 0)
+  const estimates: { range: Range; tookMs: number }[] = []
+  let nowMs = 0
+  for (let arrived = 0; arrived < 500; arrived += 1) {
+    nowMs += (-Math.log(random()) * 64_000) / slots / load
+    const { seconds, durationMs } = draw()
+    const ahead = tasks.filter(({ startMs }) => startMs > nowMs).length
+    const running = tasks.filter(({ startMs, endMs }) => startMs <= nowMs && endMs > nowMs)
     const slot = freeAtMs.indexOf(Math.min(...freeAtMs))
     const startMs = Math.max(nowMs, freeAtMs[slot] ?? 0)
-    const endMs = startMs + durationMs()
-    freeAtMs[slot] = endMs
-    starts.push(startMs)
-    const tookSeconds = (endMs - nowMs) / 1000
-    if (tookSeconds >= range.min && tookSeconds <= range.max) within += 1
+    const task = { seconds, startMs, endMs: startMs + durationMs }
+    freeAtMs[slot] = task.endMs
+    tasks.push(task)
+    const range = timeLeftOfWaiting({
+      ...{ durations: of(seconds), durationsAhead: all, position: { min: ahead, max: ahead }, slots },
+      inFlight: {
+        tasks: running.length,
+        known: running.map((each) => ({ durations: of(each.seconds), elapsedMs: nowMs - each.startMs })),
+      },
+    })
+    estimates.push({ range, tookMs: task.endMs - nowMs })
+    const elapsedMs = random() * durationMs
+    const later = timeLeftOfRunning(of(seconds), elapsedMs)
+    if (later !== undefined) estimates.push({ range: later, tookMs: durationMs - elapsedMs })
   }
-  expect(within / tasks).toBeGreaterThan(0.9)
+  return estimates
+}
+
+const quartile = (values: number[], share: number) =>
+  values.toSorted((one, other) => one - other)[Math.floor(share * values.length)] ?? 0
+
+test.for([
+  { seed: 1, slots: 1, load: 0.9 },
+  { seed: 2, slots: 4, load: 0.95 },
+  { seed: 3, slots: 10, load: 1.1 },
+  { seed: 4, slots: 50, load: 1.05 },
+])('nine of ten simulated tasks finish within a range that is not wide: $slots slots', (queue) => {
+  const estimates = simulate(queue)
+  const within = estimates.filter(
+    ({ range, tookMs }) => tookMs >= range.min * 1000 && tookMs <= range.max * 1000,
+  ).length
+  const widths = estimates.map(({ range }) => (range.max - range.min) * 1000)
+  const took = estimates.map(({ tookMs }) => tookMs)
+  const spread = quartile(took, 0.75) - quartile(took, 0.25)
+  expect(within / estimates.length).toBeGreaterThan(0.85)
+  expect(within / estimates.length).toBeLessThan(0.95)
+  expect(quartile(widths, 0.5)).toBeLessThan(2 * spread)
 })
