@@ -39,6 +39,8 @@ import { engineWork } from './engine.ts'
 const minuteMs = 60_000
 const downloadRateWindowMs = 30_000
 const slowDownloadWindowMs = 5_000
+/** Estimates change slowly. */
+const learnEveryMs = 30_000
 
 /** Starts the jobs that depend on time alone. Each also runs once at the start. */
 const startMaintenance = async (postgres: Postgres, log: Log) => {
@@ -90,6 +92,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     (kind, durations, decay) => addTaskDurations(postgres, kind, durations, decay),
     taskDurationRatio,
     log,
+    learnEveryMs,
   )
   const downloadPermits = createDownloadPermits({
     total: config.LIMIT_DOWNLOADS,

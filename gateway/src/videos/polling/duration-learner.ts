@@ -18,7 +18,7 @@ export const createDurationLearner = <Key>(
   add: AddDurations<Key>,
   ratio: number,
   log: Log,
-  writeEveryMs = 5_000,
+  writeEveryMs: number,
 ): DurationLearner<Key> => {
   let learned = new Map<string, { key: Key; buckets: number[] }>()
   let working: Promise<void> = Promise.resolve()
