@@ -19,12 +19,12 @@ export const timeLeftOfRunning = (durations: DurationHistogram, elapsedMs: numbe
 }
 
 /** A task in flight, which occupies a slot until it ends. */
-export interface RunningTask {
+interface RunningTask {
   durations: DurationHistogram
   elapsedMs: number
 }
 
-export interface WaitingTask {
+interface WaitingTask {
   /** Of tasks like this one. */
   durations: DurationHistogram
   /** Of the tasks in front of it. */
