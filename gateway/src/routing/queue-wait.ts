@@ -32,7 +32,7 @@ export interface QueueState {
 }
 
 /** A task in flight. */
-export interface RunningTask {
+interface RunningTask {
   model: string
   seconds: number
   elapsedMs: number
