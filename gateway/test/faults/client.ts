@@ -101,6 +101,7 @@ export const startClient = async (
     Math.max(customersMin, Math.ceil(createsPerSecond / createsPerSecondOfCustomer)),
   )
   const creates: Create[] = []
+  let unanswered = 0
   const outages = createOutages()
   const failures: string[] = []
   const followed: Followed[] = []
@@ -127,6 +128,7 @@ export const startClient = async (
     const order = { model: modelOf[model], prompt, seconds: 4, size: '480x480' }
     const hasImage = index % imageEvery === 0
     outages.begin()
+    unanswered += 1
     const sent = await send({
       ...{ ...customer, origins, path: '/v1/videos', method: 'POST', signal: over.signal },
       headers: {
@@ -135,6 +137,7 @@ export const startClient = async (
       },
       body: hasImage ? formOf(order) : JSON.stringify(order),
     })
+    unanswered -= 1
     outages.end(sent.kind === 'ok')
     if (over.signal.aborted) return
     made.isSettled = true
@@ -164,7 +167,7 @@ export const startClient = async (
   }
 
   /** An estimate: only some tasks are followed to their end. */
-  const countOpenTasks = () => followed.filter(({ hasEnded }) => !hasEnded).length * followEvery
+  const countOpenTasks = () => unanswered + followed.filter(({ hasEnded }) => !hasEnded).length * followEvery
   let isStopped = false
   const creating = setInterval(() => {
     if (countOpenTasks() < openTasksMax) track(create(models[creates.length % models.length] ?? 'repeatable'))

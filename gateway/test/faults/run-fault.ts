@@ -52,6 +52,8 @@ export interface RunOptions extends ClientOptions {
 }
 
 const usualShareMin = 0.8
+/** Only bounds a run that fails. */
+export const beginsWithinMs = 300_000
 const usualRecoveryMsMax = 60_000
 /** For so long no create may be confirmed although some wait, apart from the time of a fault that stops creates. */
 const outageMsMax = 5_000
@@ -184,6 +186,7 @@ export const runFault = async (
     await until(
       'the first tasks are completed',
       async () => (await countCompleted(stack, client)) >= completedBefore,
+      { withinMs: beginsWithinMs },
     )
     figures = await causeFault(stack, client, fault, { stuckAfterMs, judgesTimes, withUnknown: true })
     await windDown(stack, client, figures.recoveryMs === undefined ? 0 : stuckAfterMs)

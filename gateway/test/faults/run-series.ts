@@ -6,7 +6,7 @@ import { modelNames, type FaultStack } from './fault-stack.ts'
 import { faultNames, faults, type FaultName } from './faults.ts'
 import { judge, type Damage } from './judge.ts'
 import { until } from './part.ts'
-import { causeFault, damageNames, seconds, windDown } from './run-fault.ts'
+import { beginsWithinMs, causeFault, damageNames, seconds, windDown } from './run-fault.ts'
 import { findStalls } from './stalls.ts'
 
 /** The figures of a series; those of several series add up. */
@@ -71,7 +71,9 @@ export const runSeries = async (
   let worstRecoveryMs = 0
   let longestOutageMs = 0
   try {
-    await until('the first tasks are completed', () => countConfirmed() >= completedBefore)
+    await until('the first tasks are completed', () => countConfirmed() >= completedBefore, {
+      withinMs: beginsWithinMs,
+    })
     for (const [index, name] of names.entries()) {
       const figures = await causeFault(stack, client, faults[name], {
         ...{ stuckAfterMs, judgesTimes: true, withUnknown: false },
