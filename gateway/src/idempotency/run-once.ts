@@ -16,6 +16,7 @@ import type { EventStream, SentEvent } from '../http/sse.ts'
 import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { readableFrom } from '../platform/streams/with-finalizer.ts'
+import { repeatWhileUnavailable } from '../platform/while-unavailable.ts'
 import {
   claimKey,
   extendClaims,
@@ -91,6 +92,26 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
   }, extendEveryMs)
   extending.unref()
 
+  /** Without a connection to the database, the release follows as soon as there is one. The response does not wait for it. */
+  const release = async (claim: Claim): Promise<void> => {
+    held.delete(claim)
+    const onFailure = (error: unknown) => log.warn({ err: error }, 'idempotency.not-released')
+    await releaseClaim(postgres, claim).catch((error: unknown) => {
+      onFailure(error)
+      void repeatWhileUnavailable(() => releaseClaim(postgres, claim)).catch(onFailure)
+    })
+  }
+
+  /** A claim that was made although its confirmation was lost would delay the next attempt. */
+  const claimOrRelease = async (wanted: Parameters<typeof claimKey>[1]): Promise<boolean> => {
+    try {
+      return await claimKey(postgres, wanted)
+    } catch (error) {
+      void release(wanted)
+      throw error
+    }
+  }
+
   /** A claim of this request, or the name of an earlier attempt. */
   const begin = async ({
     caller,
@@ -104,7 +125,7 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     if (key !== undefined) {
       const name = createHash('sha256').update(key).digest()
       const wanted = { accountId, name, claim, operation, fingerprint, retry: undefined }
-      return (await claimKey(postgres, wanted)) ? wanted : { earlier: name }
+      return (await claimOrRelease(wanted)) ? wanted : { earlier: name }
     }
     // Recognition by content is limited to the requests of one API key.
     const ofKey = createHash('sha256').update(keyId).update(fingerprint).digest()
@@ -114,7 +135,7 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
       const earlier = await postgres.transaction((database) => joinEarlierAttempt(database, wanted))
       return earlier === undefined ? wanted : { earlier }
     }
-    await claimKey(postgres, wanted)
+    await claimOrRelease(wanted)
     return wanted
   }
 
@@ -145,13 +166,6 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
       // The work is done and charged, so the client gets its response although no replay will find it.
       log.error({ err: error }, 'idempotency.not-stored'),
     )
-
-  const release = async (claim: Claim): Promise<void> => {
-    held.delete(claim)
-    await releaseClaim(postgres, claim).catch((error: unknown) =>
-      log.warn({ err: error }, 'idempotency.not-released'),
-    )
-  }
 
   const responseOf = (
     { accountId, name, claim }: Claim,

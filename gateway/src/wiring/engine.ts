@@ -9,22 +9,27 @@ import type { Providers } from '../providers/port/provider.ts'
 import { carriedTranscriptions } from '../transcription-tasks/lifecycle/carried-transcription-store.ts'
 import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
 import { pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
-import { carriedVideos } from '../videos/queue/carried-task-store.ts'
+import { carriedVideos, findQueuedProviders } from '../videos/queue/carried-task-store.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
 import { shardKey } from '../videos/shard.ts'
 import { connectMigrated, connectProviders } from './connect.ts'
 
-/** One dispatcher per provider and one poller per shard of a provider, the dispatcher of recordings, and all open tasks. */
+/**
+ * One dispatcher per provider, also of removed ones for which tasks wait, one poller per shard of a provider, the dispatcher
+ * of recordings, and all open tasks.
+ */
 export const engineWork = (providers: Providers, postgres: Postgres): Omit<CheckDependencies, 'engine'> => ({
-  loops: () => [
-    ...providers
-      .known()
-      .flatMap(({ name, shards }) => [
-        { loop: dispatchVideosName, key: name },
-        ...Array.from({ length: shards }, (_, shard) => ({ loop: pollJobsName, key: shardKey(name, shard) })),
-      ]),
-    dispatchRecordings,
-  ],
+  loops: async () => {
+    const known = providers.known()
+    const names = new Set([...known.map(({ name }) => name), ...(await findQueuedProviders(postgres))])
+    return [
+      ...[...names].map((key) => ({ loop: dispatchVideosName, key })),
+      ...known.flatMap(({ name, shards }) =>
+        Array.from({ length: shards }, (_, shard) => ({ loop: pollJobsName, key: shardKey(name, shard) })),
+      ),
+      dispatchRecordings,
+    ]
+  },
   carried: [carriedVideos(postgres), carriedTranscriptions(postgres)],
 })
 

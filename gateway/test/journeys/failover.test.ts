@@ -1,4 +1,7 @@
 /** Routing and failover of a model with two vendors. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
@@ -130,4 +133,32 @@ test('the polls of callers do not increase the polls of the vendor', async () =>
   await Promise.all(polls)
   await ended(id)
   expect(stack.vendor.counts().polls - before).toBeLessThan(callers / 10)
+})
+
+test('a task that waits for a provider that is removed, before the workers start again, moves to another one', async () => {
+  const [worker] = stack.workers
+  await worker?.stop()
+  const id = await stack.create('A whale')
+  // Only a provider that is unknown for longer counts as removed.
+  const { rows } = await stack.database.postgres.query(
+    `update open_tasks set accepted_at = accepted_at - interval '1 min' where task_id = $1 returning provider`,
+    [id],
+  )
+  expect(rows).toEqual([{ provider: 'first' }])
+  const file = join(stack.directory, 'providers.yaml')
+  const config = JSON.parse(await readFile(file, 'utf8')) as Record<'providers' | 'models', object>
+  const providers = Object.entries(config.providers).filter(([name]) => name !== 'first')
+  await writeFile(
+    file,
+    JSON.stringify({
+      providers: Object.fromEntries(providers),
+      models: { ...config.models, 'vidB-2': { routes: [{ provider: 'second' }] } },
+    }),
+  )
+  // The engine has no loop of the removed provider either.
+  await stack.engine.stop()
+  await stack.engine.empty()
+  await stack.engine.start()
+  await worker?.start()
+  expect(await ended(id)).toMatchObject({ status: 'completed', provider: 'second' })
 })

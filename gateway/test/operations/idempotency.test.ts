@@ -6,6 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { operations } from '@kinora/contract/operations'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 
+import { createRunOnce, type Attempt } from '../../src/idempotency/run-once.ts'
+import { createLog } from '../../src/platform/log.ts'
+import type { Postgres } from '../../src/platform/postgres.ts'
 import { expectProblem, form, pixel, pixelBytes, type Answer } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask } from '../kit/factories.ts'
 import { makeVideo } from '../kit/sample-video.ts'
@@ -452,6 +455,47 @@ describe('Idempotency-Key', () => {
     expect(answer.status).toBe(200)
     expect(answer.headers.get('idempotent-replayed')).toBeNull()
     expect(await madeFor(who)).toMatchObject({ videos: 2 })
+  })
+})
+
+describe('a process that loses its connection to the database', () => {
+  const lost = new Error('Connection terminated unexpectedly')
+  const log = createLog({ level: 'silent' }, 'test')
+
+  /** A database that loses the connection twice at a statement with this text, before or after it was executed. */
+  const losing = (text: string, when: 'before' | 'after'): Postgres => {
+    const { postgres } = gateway.database
+    let losses = 0
+    return {
+      ...postgres,
+      query: async (statement, values) => {
+        const isLost = statement.includes(text) && losses < 2
+        if (isLost) losses += 1
+        if (isLost && when === 'before') throw lost
+        const result = await postgres.query<never>(statement, values)
+        if (isLost) throw lost
+        return result
+      },
+    }
+  }
+
+  test.for([
+    { at: 'the release of its claim', text: 'delete from idempotency_keys', when: 'before' as const },
+    { at: 'the confirmation of its claim', text: 'insert into idempotency_keys', when: 'after' as const },
+  ])('at $at gives the request up when it is connected again', async ({ text, when }) => {
+    const { accountId, keyId } = await customer()
+    const attempt: Attempt = {
+      caller: { accountId, keyId } as Attempt['caller'],
+      ...{ operation: 'createVideo', fingerprint: Buffer.from('a body'), key: randomUUID(), retry: 0 },
+    }
+    const connected = new AbortController().signal
+    const failing = createRunOnce({ postgres: losing(text, when), log })
+    const fails = failing.runOnce(attempt, connected, () => Promise.reject(lost))
+    await expect(fails).rejects.toBe(lost)
+    const other = createRunOnce({ postgres: gateway.database.postgres, log })
+    expect(await other.runOnce(attempt, connected, async () => ({ body: 'done' }))).toEqual({ body: 'done' })
+    failing.close()
+    other.close()
   })
 })
 

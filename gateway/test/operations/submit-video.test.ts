@@ -409,6 +409,25 @@ test('a submit in progress is recorded by the stopping worker, whichever run the
   expect(await recordOf(taskId)).toMatchObject({ upstream: { id: `job of ${taskId}` } })
 })
 
+test.for([
+  { isUnknown: false, stage: 'accepted' },
+  { isUnknown: true, stage: 'waiting' },
+])(
+  'a task of a removed provider is $stage then (outcome unknown: $isUnknown)',
+  async ({ isUnknown, stage }) => {
+    await using vendor = await startHeldVendor()
+    const { postgres } = gateway.database
+    await using worker = await startWorker(vendor, postgres, notIdempotent)
+    const taskId = await startedTask()
+    await postgres.query(
+      `update open_tasks set provider = 'removed', outcome_unknown_since = case when $2 then now() end where task_id = $1`,
+      [taskId, isUnknown],
+    )
+    await submitVideo(worker.dependencies, taskId, 1)
+    expect(await recordOf(taskId)).toMatchObject({ stage, isUnknown, refusals: 0 })
+  },
+)
+
 test('a wall clock that is wrong by hours changes neither deadlines nor timeouts', async () => {
   await using vendor = await startHeldVendor()
   const { postgres } = gateway.database

@@ -32,7 +32,7 @@ export interface CarriedTasks {
 export interface CheckDependencies {
   engine: Engine
   /** Read at every check, because providers may be added and removed. */
-  loops: () => EngineLoop[]
+  loops: () => Promise<EngineLoop[]>
   carried: CarriedTasks[]
 }
 
@@ -113,7 +113,7 @@ const killOutdated = async (
 export const checkEngine = async ({ engine, loops, carried }: CheckDependencies): Promise<EngineCheck> => {
   // The tasks are read first: what starts in between is not missed in the engine's list.
   const runsOf = await Promise.all(carried.map(({ readRuns }) => readRuns()))
-  const wanted = loops()
+  const wanted = await loops()
   const services = [
     ...new Set([...wanted.map(({ loop }) => loop), ...carried.flatMap((tasks) => workflowsOf(tasks))]),
   ]

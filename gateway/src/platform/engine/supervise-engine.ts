@@ -33,7 +33,7 @@ export const superviseEngine = async (
     if (wasReached && (await engine.isRegistered(workerUrl, services))) return
     await engine.register(workerUrl)
     log.info({ workerUrl }, 'engine.registered')
-    for (const { loop, key } of loops()) engine.wake(loop, key)
+    for (const { loop, key } of await loops()) engine.wake(loop, key)
     wasReached = true
   }
   const compare = async () => {

@@ -123,6 +123,14 @@ const untilDeadline = async (
   return { kind: 'waiting' }
 }
 
+/** A removed provider that may have the job is waited for. Otherwise the dispatcher moves the task to another provider. */
+const leaveRemovedProvider = async (dependencies: SubmitDependencies, open: OpenTask): Promise<Submitted> => {
+  if (open.outcomeUnknownSinceMs !== null) return untilDeadline(dependencies, open)
+  await returnToQueue(dependencies.postgres, open, { waitMs: 0, isRefused: false })
+  dependencies.wakeDispatcher(open.provider)
+  return { kind: 'stop' }
+}
+
 const handleFailure = async (
   dependencies: SubmitDependencies,
   submission: Submission,
@@ -314,7 +322,8 @@ const submitOnce = async (
   }
   if (needsEnhancing(task)) return { kind: 'needs_enhancing' }
 
-  const provider = providers.get(open.provider)
+  const provider = providers.find(open.provider)
+  if (provider === undefined) return leaveRemovedProvider(dependencies, open)
   const video = videoOf(provider)
   const route = router.routesOf(task.model).find((each) => each.provider.name === provider.name)
   let submission: Submission = {

@@ -11,6 +11,21 @@ const notPolledSeconds = 20
 const overdueSeconds = 10
 const overduePerCheck = 1_000
 
+/** The providers with waiting tasks. A loose scan of the index, because the queues may be long. */
+export const findQueuedProviders = async (database: Database): Promise<string[]> => {
+  const { rows } = await database.query<{ provider: string }>(
+    `with recursive queued (provider) as (
+       (select provider from open_tasks where stage = 'accepted' order by provider limit 1)
+       union all
+       select (select o.provider from open_tasks o
+                where o.stage = 'accepted' and o.provider > queued.provider order by o.provider limit 1)
+         from queued where queued.provider is not null
+     )
+     select provider from queued where provider is not null`,
+  )
+  return rows.map(({ provider }) => provider)
+}
+
 export const carriedVideos = (database: Database): CarriedTasks => ({
   ...runsIn(database, 'open_tasks', ['starting', 'submitting', 'storing']),
   workflow: advanceVideoName,

@@ -10,7 +10,7 @@ import { loop, type Engine, type Ticked } from '../../platform/engine/restate.ts
 import type { Execution } from '../../platform/engine/running-steps.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
-import type { Router } from '../../routing/route.ts'
+import type { Requirements, Router } from '../../routing/route.ts'
 import { shardOf } from '../shard.ts'
 import { requirementsOf } from '../video-requirements.ts'
 import { startOf } from '../video-run.ts'
@@ -23,6 +23,7 @@ import {
   moveWaiting,
   nextStartInMs,
   type Move,
+  type WaitingTask,
 } from './queue-store.ts'
 
 export const dispatchVideosName = 'dispatchVideos'
@@ -41,6 +42,8 @@ const idleMs = 15_000
 const soonMs = 50
 // The end of a task wakes only the dispatcher of its own provider, so throttled tasks are retried by time.
 const throttledMs = 1_000
+// A provider that was added a moment ago may be unknown to this worker.
+const unknownSeconds = 15
 
 /** The models of a provider that are limited by more than its slots, before any task is claimed. */
 const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }: Provider) => {
@@ -59,34 +62,56 @@ const surveyModels = ({ catalog, router }: DispatchDependencies, { name, slots }
   }
 }
 
+/** Moves waiting tasks to other providers, and returns the names of those. */
+const moveTasks = async (
+  { router, providers }: DispatchDependencies,
+  database: Database,
+  from: string,
+  movable: WaitingTask[],
+  unavailable: Requirements['unavailable'] = [],
+): Promise<string[]> => {
+  const moves = movable.flatMap(({ taskId, day, model, order, tried }): Move[] => {
+    const chosen = router.choose(model, { ...requirementsOf(order, undefined), tried, unavailable })
+    const target = chosen?.route.provider
+    if (chosen === undefined || target === undefined || target.name === from) return []
+    if (router.healthOf(target.name, model).kind !== 'healthy' || providers.find(target.name) === undefined)
+      return []
+    const { name: provider, shards } = target
+    return [{ taskId, day, provider, shard: shardOf(taskId, shards), decision: chosen.decision }]
+  })
+  if (moves.length > 0) await moveWaiting(database, from, moves)
+  return [...new Set(moves.map(({ provider }) => provider))]
+}
+
 /**
  * Moves tasks that wait for an unhealthy provider to healthy ones, and returns the names of those. It follows the claim of
  * the task that probes the provider; without a probe, the provider would stay unhealthy.
  */
 const moveToHealthy = async (
-  { router, providers }: DispatchDependencies,
+  dependencies: DispatchDependencies,
   database: Database,
   from: string,
   unhealthy: ReturnType<typeof surveyModels>['unhealthy'],
 ): Promise<string[]> => {
-  const targets = new Set<string>()
+  const targets = []
   for (const { id: model, reason, forMs } of unhealthy) {
-    if (router.routesOf(model).length < 2) continue
+    if (dependencies.router.routesOf(model).length < 2) continue
+    const movable = await findMovable(database, from, { model }, startsPerTick)
     const unavailable = [{ provider: from, reason, forMs }]
-    const movable = await findMovable(database, from, model, startsPerTick)
-    const moves = movable.flatMap(({ taskId, day, order, tried }): Move[] => {
-      const chosen = router.choose(model, { ...requirementsOf(order, undefined), tried, unavailable })
-      const target = chosen?.route.provider
-      if (chosen === undefined || target === undefined || target.name === from) return []
-      if (router.healthOf(target.name, model).kind !== 'healthy' || providers.find(target.name) === undefined)
-        return []
-      targets.add(target.name)
-      const { name: provider, shards } = target
-      return [{ taskId, day, provider, shard: shardOf(taskId, shards), decision: chosen.decision }]
-    })
-    if (moves.length > 0) await moveWaiting(database, from, moves)
+    targets.push(...(await moveTasks(dependencies, database, from, movable, unavailable)))
   }
-  return [...targets]
+  return [...new Set(targets)]
+}
+
+/** Moves the tasks that wait for a provider that was removed, once another provider that serves them is healthy. */
+const moveFromRemoved = async (dependencies: DispatchDependencies, name: string): Promise<Ticked> => {
+  const { postgres, engine } = dependencies
+  const targets = await postgres.transaction(async (database) => {
+    const movable = await findMovable(database, name, { ageSecondsMin: unknownSeconds }, startsPerTick)
+    return moveTasks(dependencies, database, name, movable)
+  })
+  for (const target of targets) engine.wake(dispatchVideosName, target)
+  return { nextMs: targets.length > 0 ? soonMs : idleMs }
 }
 
 /** How many tasks of each model may start, for models that are limited by more than the provider's slots. */
@@ -118,7 +143,7 @@ export const dispatch = async (
 ): Promise<Ticked> => {
   const { postgres, providers, router, engine, queueLimits } = dependencies
   const provider = providers.find(name)
-  if (provider === undefined) return { nextMs: idleMs }
+  if (provider === undefined) return moveFromRemoved(dependencies, name)
   const slotsElsewhere = providers.all().reduce((sum, { slots }) => sum + slots, -provider.slots)
   const survey = surveyModels(dependencies, provider)
   const claimed = await postgres.transaction(async (database) => {

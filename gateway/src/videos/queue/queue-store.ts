@@ -316,24 +316,29 @@ export const countInFlight = async (
 export interface WaitingTask {
   taskId: string
   day: string
+  model: string
   order: VideoOrder
   tried: string[]
 }
 
-/** Waiting tasks of a model that may move to another provider: not remixes, and without a submit of unknown outcome. */
+/**
+ * Waiting tasks that may move to another provider: of one model or of all, accepted so long ago, not remixes, and without
+ * a submit of unknown outcome.
+ */
 export const findMovable = async (
   database: Database,
   provider: string,
-  model: string,
+  { model, ageSecondsMin = 0 }: { model?: string; ageSecondsMin?: number },
   limit: number,
 ): Promise<WaitingTask[]> => {
   const { rows } = await database.query<WaitingTask & Record<string, unknown>>(
-    `select o.task_id as "taskId", o.day, o.tried_providers as tried, t.video_order as "order"
+    `select o.task_id as "taskId", o.day, o.model, o.tried_providers as tried, t.video_order as "order"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and o.stage = 'accepted' and o.model = $2 and o.outcome_unknown_since is null
-        and not t.video_order ? 'remixOf'
+      where o.provider = $1 and o.stage = 'accepted' and o.model = coalesce($2, o.model)
+        and o.outcome_unknown_since is null and not t.video_order ? 'remixOf'
+        and o.accepted_at <= now() - make_interval(secs => $4)
       limit $3`,
-    [provider, model, limit],
+    [provider, model ?? null, limit, ageSecondsMin],
   )
   return rows
 }
