@@ -421,6 +421,13 @@ export const settings = {
     description:
       'Minimum upload rate in bytes per second, over any 15 seconds of waiting for the sender. For accounts with many uploads it rises up to four times while uploads fill LIMIT_UPLOADS_IN_FLIGHT.',
   }),
+  LIMIT_RESPONSE_BYTES_PER_SECOND_MIN: setting({
+    read: bytes,
+    default: '4KiB',
+    isLimit: true,
+    description:
+      'Minimum rate in bytes per second at which a client must read speech, and other responses that a provider sends meanwhile; 0 for no limit. A client that is slower over any 30 seconds in which bytes wait for it is disconnected, after 10 seconds if another account waits for the provider.',
+  }),
   LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN: setting({
     read: bytes,
     default: '16KiB',

@@ -10,7 +10,7 @@
  */
 import type { ScopeLimits } from './admission.ts'
 
-interface Submitter {
+export interface Submitter {
   accountId: string
   keyId: string
   addressPrefix: string
@@ -19,8 +19,8 @@ interface Submitter {
 export interface FairQueueLimits {
   /** Entries that run at once. */
   concurrency: number
-  /** How many of them may belong to one account. */
-  runningPerAccount: number
+  /** How many of them may belong to one account. It may depend on how many more could run. */
+  runningPerAccount: number | ((free: number) => number)
   /** How many entries may run and wait. */
   inFlight: ScopeLimits
 }
@@ -97,9 +97,16 @@ export const createFairQueue = (
     return lane
   }
 
+  const { runningPerAccount } = limits
+  const runningPerAccountMax = () =>
+    typeof runningPerAccount === 'number'
+      ? runningPerAccount
+      : runningPerAccount(limits.concurrency - running)
+
   const findWaiting = (isLong: boolean): { lane: Lane; entry: Entry } | undefined => {
+    const perAccountMax = runningPerAccountMax()
     for (const lane of lanes.values()) {
-      if (lane.running >= limits.runningPerAccount) continue
+      if (lane.running >= perAccountMax) continue
       const entry = lane.waiting.values().find((each) => each.isLong === isLong)
       if (entry !== undefined) return { lane, entry }
     }

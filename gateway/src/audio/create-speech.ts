@@ -18,6 +18,7 @@ import { assertPaysAsYouGo } from './payg-rule.ts'
 import { engineHeaders, problemOf } from './provider-problem.ts'
 import { sendSpeech, speechEvents, type SpeechUnderWay } from './send-speech.ts'
 import { shareSent } from './speech-share.ts'
+import { takeSlot } from './take-slot.ts'
 
 const endpoint = '/v1/audio/speech'
 
@@ -117,6 +118,7 @@ export const createSpeech =
       metered.servedBy(route)
       if (provider.speech === undefined)
         throw new ProviderFailure('rejected', 'the provider has no speech capability')
+      await takeSlot(call, provider)
       const { followsInstructions } = provider.speech
       const job = { model: upstreamModel, input, voice, format, speed }
       const speech = await provider.speech.speak(
@@ -142,6 +144,7 @@ export const createSpeech =
         signal,
         problem: (error) => problemOf(error, { model: model.id, input: 'input' }),
         settle: (outcome, sentBytes) => {
+          call.releaseSlot()
           if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown', { startedMs })
           const share = outcome === 'failed' ? shareSent({ input, speed, format }, sentBytes) : 1
           // Nobody waits for the charge of complete speech.
@@ -159,6 +162,7 @@ export const createSpeech =
         body: sendSpeech(speech),
       }
     } catch (error) {
+      call.releaseSlot()
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
       throw problemOf(error, { model: model.id, input: 'input' })
     }

@@ -24,6 +24,7 @@ import { speaksOpenAi } from './dialect.ts'
 import type { MeasureAudio } from './measure-audio.ts'
 import { assertPaysAsYouGo } from './payg-rule.ts'
 import { engineHeaders, problemOf } from './provider-problem.ts'
+import { takeSlot } from './take-slot.ts'
 import { transcriptEvents } from './transcript-events.ts'
 import {
   needsSegments,
@@ -150,12 +151,14 @@ export const createTranscribe = ({
         metered.servedBy(route)
         if (provider.transcription === undefined)
           throw new ProviderFailure('rejected', 'the provider has no transcription capability')
+        await takeSlot(call, provider)
         return work(provider.transcription, { ...job, model: upstreamModel }, signal)
       }
       try {
         const requirements = { capability: 'transcription', outlivesClient: true } as const
         return await router.call(order.model.id, requirements, call.signal, callRoute)
       } catch (error) {
+        call.releaseSlot()
         await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
         throw problemOf(error, { model: order.model.id, input: 'file' })
       }
@@ -182,6 +185,7 @@ export const createTranscribe = ({
         const { engine, durationSeconds: reportedSeconds } = transcript
         return { engine, reportedSeconds, written: writeTranscript(transcript, view) }
       })
+      call.releaseSlot()
       const { engine, reportedSeconds, written } = answer
       compareDurations({
         ...{ provider: route.provider.name, model: order.model.id, id: call.requestId },
@@ -211,6 +215,7 @@ export const createTranscribe = ({
         ending: usageOf(view),
         problem: (error) => problemOf(error, { model: order.model.id, input: 'file' }),
         settle: (outcome) => {
+          call.releaseSlot()
           if (outcome === 'failed') {
             router.report(route.provider.name, order.model.id, 'unknown', { startedMs })
           }

@@ -7,6 +7,7 @@ import type { ChatCompletion } from '@kinora/contract/operations/chat'
 
 import { assertPaysAsYouGo } from '../audio/payg-rule.ts'
 import { engineHeaders, problemOf } from '../audio/provider-problem.ts'
+import { takeSlot } from '../audio/take-slot.ts'
 import type { Meter, Metered } from '../billing/metering/meter.ts'
 import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
@@ -279,6 +280,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         metered.servedBy(route)
         if (dialogue === undefined)
           throw new ProviderFailure('rejected', 'the provider has no dialogue capability')
+        await takeSlot(call, route.provider)
         return request(dialogue, jobFor(route))
       })
     try {
@@ -293,10 +295,12 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         const reportBroken = () => router.report(route.provider.name, model.id, 'unknown', { startedMs })
         const compareUsage = (usage: DialogueUsage | undefined) =>
           compareInput(dependencies, chat, route, call.requestId, usage)
-        const body = streamed(dependencies, chat, first, chunks, reportBroken, compareUsage, wants.usage)
+        const events = streamed(dependencies, chat, first, chunks, reportBroken, compareUsage, wants.usage)
+        const body = withFinalizer(events, async () => call.releaseSlot())
         return { headers: headers(engine), body }
       }
       const { answer: reply, route } = await callProvider((dialogue, job) => dialogue.reply(job, work.signal))
+      call.releaseSlot()
       const output = reply.choices.map(({ text }) => text)
       compareInput(dependencies, chat, route, call.requestId, reply.usage)
       const used = reply.usage ?? (await countUsage(dependencies, input, output))
@@ -305,6 +309,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         replyIds.seal(call.caller.accountId, route.provider.name, upstreamId)
       return { headers: headers(reply.engine), body: completionOf(head, reply, used, idOf) }
     } catch (error) {
+      call.releaseSlot()
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
       throw problemOf(error, { model: model.id, input: 'messages' })
     }

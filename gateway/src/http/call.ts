@@ -98,6 +98,13 @@ export interface Call<O extends Operation = Operation> {
   ) => Promise<Result>
   /** The same for a video download, for as long as the file is needed. Media work may run inside it. */
   mediaFetch: Call['mediaWork']
+  /**
+   * Waits for a slot of a provider that works while the client waits, and holds it until `releaseSlot`. It first releases
+   * an earlier one. While it holds one, a client that reads its response too slowly is disconnected.
+   */
+  takeSlot: (provider: { name: string; concurrency: number }) => Promise<void>
+  /** Releases the slot, if the call holds one. */
+  releaseSlot: () => void
   /** The same for an image download. */
   imageFetch: Call['mediaWork']
 }

@@ -18,6 +18,8 @@ export interface ProviderConfig {
   shards: number
   pollIntervalMs: { least: number; most: number }
   timeoutsMs: { submit: number; poll: number; download: number }
+  /** Synchronous calls that each API process may have in flight. */
+  concurrency: number
   connections: number
   resultOrigins: string[]
   /** The settings of its protocol, validated, with every default filled in. */

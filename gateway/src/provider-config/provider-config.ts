@@ -42,6 +42,14 @@ export const providerConfigSchema = Type.Object({
   pollTimeoutMs: wholeNumber(100, 60_000, 15_000, 'Timeout of polling a job.'),
   // The engine aborts and repeats a step after 15 minutes, so a download must end before.
   downloadTimeoutMs: wholeNumber(1_000, 840_000, 600_000, 'Timeout of downloading a result.'),
+  concurrency: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description:
+        'Synchronous calls (speech, transcription, translation, audio chat) that each API process may have in flight. An account uses at most half of them. Default: 8 for local, otherwise connections.',
+    }),
+  ),
   connections: wholeNumber(1, 10_000, 64, 'Connections that each process may open to one origin of it.'),
   resultOrigins: Type.Array(
     Type.String({ minLength: 1, 'x-demand': 'an origin such as http://10.0.0.7:9000' }),
@@ -66,6 +74,7 @@ export const toProviderConfig = (
   values: Static<typeof providerConfigSchema>,
   baseUrl: string,
   protocolSettings: Record<string, unknown>,
+  defaultConcurrency: number = values.connections,
 ): ProviderConfig => ({
   name,
   kind: values.kind,
@@ -80,6 +89,7 @@ export const toProviderConfig = (
     poll: values.pollTimeoutMs,
     download: values.downloadTimeoutMs,
   },
+  concurrency: values.concurrency ?? defaultConcurrency,
   connections: values.connections,
   resultOrigins: values.resultOrigins.map((origin) => parseWebUrl(origin)?.origin ?? origin),
   protocolSettings,
@@ -149,5 +159,6 @@ export const parseProviderConfig = (
       setting in values ? [[setting, (values as Record<string, unknown>)[setting]]] : [],
     ),
   )
-  return { config: toProviderConfig(name, values, baseUrl, protocolSettings), problems: [] }
+  const config = toProviderConfig(name, values, baseUrl, protocolSettings, protocol.concurrency)
+  return { config, problems: [] }
 }

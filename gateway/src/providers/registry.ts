@@ -22,6 +22,8 @@ import { replicate } from './replicate/replicate-video.ts'
 
 /** The built-in provider has its own protocol for videos and uses the OpenAI protocol for text and audio. */
 const local = protocol({
+  // It speaks as many texts at once.
+  concurrency: 8,
   settings: Type.Object({}),
   connect: ({ baseUrl }) => ({
     video: localVideo({ baseUrl }),
@@ -63,6 +65,7 @@ const connect = (config: ProviderConfig, { ffmpegPath }: { ffmpegPath: string })
     name,
     acceptsJobs: config.isEnabled,
     slots: config.slots,
+    concurrency: config.concurrency,
     shards: config.shards,
     pollIntervalMs: config.pollIntervalMs,
     timeoutsMs: config.timeoutsMs,

@@ -9,6 +9,7 @@ import { createAdmission } from '../admission/admission.ts'
 import { createDiskSpace } from '../admission/disk-space.ts'
 import { admissionLimitsOf, heapBytesMax, memoryBytesMax, noAdmissionLimits } from '../admission/limits.ts'
 import { createMediaWork, createUnlimitedMediaWork } from '../admission/media-work.ts'
+import { createProviderSlots, unlimitedProviderSlots } from '../admission/provider-slots.ts'
 import { createAuthenticate } from '../auth/authenticate.ts'
 import { createMayBeFree } from '../billing/prices/may-be-free.ts'
 import { findPaymentProblem } from '../billing/spending/spend.ts'
@@ -106,6 +107,8 @@ export const createApiServer = async (context: ApiContext) => {
     rateLimit,
     admission: createAdmission(isGuarded ? admissionLimitsOf(config) : noAdmissionLimits),
     mediaWork: mediaWorkOf(config),
+    providerSlots: isGuarded ? createProviderSlots() : unlimitedProviderSlots,
+    readBytesPerSecondMin: isGuarded ? config.LIMIT_RESPONSE_BYTES_PER_SECOND_MIN : 0,
     waitingCreates,
     isGuarded,
     findPaymentProblem: async (caller, operation) => {

@@ -23,6 +23,7 @@ export const providerConfigAt = (
   shards: 1,
   pollIntervalMs: { least: 1, most: 1 },
   timeoutsMs: { submit: 10_000, poll: 5_000, download: 60_000 },
+  concurrency: 64,
   connections: 64,
   resultOrigins: [],
   protocolSettings: { idempotentSubmits: true, lookup: false },

@@ -61,6 +61,7 @@ describe('a provider of the configuration file', () => {
       submit_timeout_ms: 60_000,
       poll_timeout_ms: 15_000,
       download_timeout_ms: 600_000,
+      concurrency: 64,
       connections: 64,
       result_origins: [],
       settings: expect.objectContaining({ idempotent_submits: false, lookup: false }),

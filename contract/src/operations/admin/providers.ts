@@ -22,6 +22,11 @@ const commonSettings = {
   submit_timeout_ms: Milliseconds('Timeout for submitting a job.'),
   poll_timeout_ms: Milliseconds('Timeout for polling a job.'),
   download_timeout_ms: Milliseconds('Timeout for downloading a result.'),
+  concurrency: Type.Integer({
+    minimum: 1,
+    description:
+      'Synchronous calls (speech, transcription, translation, audio chat) that each API process may have in flight.',
+  }),
   connections: Type.Integer({
     minimum: 1,
     description: 'Connections that each process may open to one origin.',

@@ -42,6 +42,7 @@ export const presentProviderConfig = (
   submit_timeout_ms: settings.timeoutsMs.submit,
   poll_timeout_ms: settings.timeoutsMs.poll,
   download_timeout_ms: settings.timeoutsMs.download,
+  concurrency: settings.concurrency,
   connections: settings.connections,
   result_origins: settings.resultOrigins,
   settings: Object.fromEntries(

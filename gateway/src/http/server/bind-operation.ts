@@ -11,7 +11,6 @@ import type { MediaWork } from '../../admission/media-work.ts'
 import type { WaitingCreates } from '../../admission/waiting-creates.ts'
 import type { Caller, Operator } from '../../auth/caller.ts'
 import type { RunOnce } from '../../idempotency/run-once.ts'
-import type { Log } from '../../platform/log.ts'
 import { readBytes, type BodyReading } from '../body/json-body.ts'
 import type { BodyLimits } from '../body/receive-body.ts'
 import { longTextOf } from '../body/spooled-text.ts'
@@ -21,6 +20,7 @@ import { isUnderOpenAi } from '../openai-base.ts'
 import { readParameters } from '../parameters.ts'
 import { admit, credentialsOf, headerOf, type Admitting } from './admit.ts'
 import { bindMediaWork } from './bind-media-work.ts'
+import { bindProviderSlot, type SlotSettings } from './bind-provider-slot.ts'
 import { abortOnDisconnect, type Closing } from './closing.ts'
 import { formPartsOf, readBody, type BodySettings } from './read-body.ts'
 import { asksForQuote, dryRun, ignoredQuery, queryFieldsOf, queryReader } from './read-query.ts'
@@ -29,7 +29,7 @@ import { identityOf, type RequestIdentity } from './request-identity.ts'
 import { discardReply, sendReply, withIgnoredParams } from './send-reply.ts'
 import { audienceOf, routePathOf } from './serve-paths.ts'
 
-export interface ApiServer extends Admitting, BodySettings {
+export interface ApiServer extends Admitting, BodySettings, SlotSettings {
   app: FastifyInstance
   mediaWork: MediaWork
   waitingCreates: WaitingCreates
@@ -49,7 +49,6 @@ export interface ApiServer extends Admitting, BodySettings {
   /** The request log records a text as a model or as a task id only if these accept it. */
   isModel: (text: string) => boolean
   isTaskId: (text: string) => boolean
-  log: Log
 }
 
 /** The model and the task that a request names in its path, query or body, or that its response names. */
@@ -202,6 +201,7 @@ export const bindOperation = <O extends Operation>(
         return disconnected.signal
       },
       ...bindMediaWork(server.mediaWork, beforeExpensive, () => call),
+      ...bindProviderSlot(server, request, () => call),
     }
     const handle = async (handled: Call<O>) => withIgnoredParams(await handler(handled), ignored)
     const handleOnce = async (identified: RequestIdentity): Promise<Reply<unknown>> => {

@@ -19,6 +19,8 @@ export interface Connection {
 export interface Protocol {
   /** The base URL if none is configured; undefined if it must be configured. */
   defaultBaseUrl?: string
+  /** How many synchronous calls it serves at once, if that is known. */
+  concurrency?: number
   /** Settings beside the common ones. Each has a description, and a default unless it is required. */
   settings: TObject
   connect: (connection: Connection, settings: never) => Connected
@@ -27,6 +29,7 @@ export interface Protocol {
 /** Declares a protocol; the settings of `connect` have the type of the schema. */
 export const protocol = <Settings extends TObject>(declared: {
   defaultBaseUrl?: string
+  concurrency?: number
   settings: Settings
   connect: (connection: Connection, settings: Static<Settings>) => Connected
 }): Protocol => declared

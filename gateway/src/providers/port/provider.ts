@@ -39,6 +39,8 @@ export interface Provider extends Capabilities {
   acceptsJobs: boolean
   /** Jobs that may be in flight at once. */
   slots: number
+  /** Synchronous calls that each API process may have in flight. */
+  concurrency: number
   /** The number of loops that poll its jobs. */
   shards: number
   pollIntervalMs: { least: number; most: number }
