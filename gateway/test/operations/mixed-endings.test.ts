@@ -1,6 +1,6 @@
 /**
  * Tasks with every kind of end, mixed and concurrent: providers accept, reject, or leave the outcome of a submit unknown;
- * tasks complete, fail, or are cancelled by an operator, sometimes all at once; operators refund what was charged, some of
+ * tasks complete, fail, or are cancelled or resolved by an operator, sometimes all at once; operators refund what was charged, some of
  * it too often. The ledger stays sound, and has exactly what the responses said.
  *
  * The same seed gives the same decisions: LEDGER_SEED=… LEDGER_TASKS=… npx vitest run <this file>
@@ -36,8 +36,12 @@ const count = Number(process.env['LEDGER_TASKS'] ?? 60)
 const lanes = 6
 const accountCount = 5
 
-/** How operators end a task whose submit has an unknown outcome, or any other open task. */
-const operatorDecisions: AdminOperationId[] = ['cancelTask']
+/** What operators decide about an open task. Some of it is possible only while the outcome of a submit is unknown. */
+const operatorDecisions: { operation: AdminOperationId; body?: object; statuses: number[] }[] = [
+  { operation: 'cancelTask', statuses: [200] },
+  { operation: 'resolveTask', body: { action: 'fail' }, statuses: [200, 409] },
+  { operation: 'resolveTask', body: { action: 'retry' }, statuses: [200, 409] },
+]
 
 const log = createLog({ level: 'silent' }, 'test')
 let gateway: VendorGateway
@@ -51,8 +55,9 @@ const startMoodyVendor = (): Promise<TestServer> => {
   return listenForTest((request, response) => {
     request.resume().once('end', () => {
       const mood = random()
-      if (mood < 0.35) request.socket.destroy()
-      else if (mood < 0.45) response.writeHead(400).end('{"error":{"message":"no"}}')
+      // Seldom enough for the circuit breaker to stay closed.
+      if (mood < 0.2) request.socket.destroy()
+      else if (mood < 0.25) response.writeHead(400).end('{"error":{"message":"no"}}')
       else response.setHeader('content-type', 'application/json').end(JSON.stringify({ id: uuidV7() }))
     })
   })
@@ -64,7 +69,7 @@ const startWorker = async ({ url }: TestServer): Promise<typeof worker> => {
   const provider = providerConfigAt(url, 'a-key', {
     protocolSettings: { idempotentSubmits: false, lookup: false },
   })
-  const config = { providers: [provider], models: {} }
+  const config = { providers: [provider, { ...provider, name: 'other' }], models: {} }
   const liveConfig = { current: () => config, onChange: () => () => {} }
   const providers = createProviders(liveConfig, { ffmpegPath: 'ffmpeg' })
   const router = await createRouter({ liveConfig, providers, postgres, log })
@@ -85,6 +90,13 @@ const startWorker = async ({ url }: TestServer): Promise<typeof worker> => {
 beforeAll(async () => {
   gateway = await startVendorGateway()
   operator = await createOperator(gateway)
+  const other = { kind: 'openai', base_url: gateway.vendor.url }
+  await operator.call('setProvider', { id: 'other', body: other })
+  const routes = [
+    { provider: 'vendor', order: 1 },
+    { provider: 'other', order: 2 },
+  ]
+  await operator.call('setModelRoutes', { id: 'vidB-2', body: { routes } })
   vendor = await startMoodyVendor()
   worker = await startWorker(vendor)
 })
@@ -111,7 +123,7 @@ const createCustomer = async (index: number): Promise<Customer> => {
   return { accountId, wallet, text, revenue: 0 }
 }
 
-const tally = { completed: 0, failed: 0, unknown: 0, decisions: 0, refunds: 0, refusedRefunds: 0 }
+const tally = { completed: 0, failed: 0, unknown: 0, cancels: 0, resolved: 0, refunds: 0, refusedRefunds: 0 }
 const video = uuidV7()
 
 test(
@@ -149,25 +161,27 @@ test(
       return rows[0]?.isUnknown === true
     }
     const decide = async (id: string, random: () => number) => {
-      tally.decisions += 1
-      const decision = operatorDecisions[Math.floor(random() * operatorDecisions.length)] ?? 'cancelTask'
-      expect((await operator.ask(decision, { id })).status).toBe(200)
+      const decision = operatorDecisions[Math.floor(random() * operatorDecisions.length)]
+      if (decision === undefined) return
+      const { operation, body, statuses } = decision
+      const wasUnknown = await isUnknown(id)
+      const { status } = await operator.ask(operation, { id, body })
+      expect(statuses).toContain(status)
+      if (operation === 'cancelTask') tally.cancels += 1
+      else if (wasUnknown && status === 200) tally.resolved += 1
     }
     const end = async (id: string, random: () => number) => {
       const task = { day: dayOfTaskId(id) ?? '', id }
       const way = random()
-      if (way < 0.4) await finish({ ...task, ending: completed })
-      else if (way < 0.55) await finish({ ...task, ending: failed })
-      else if (way < 0.7) await decide(id, random)
+      if (way < 0.35) await decide(id, random)
       // The provider completes the job, the deadline passes, and an operator decides at the same moment.
-      else {
-        const endings = [
-          finish({ ...task, ending: completed }),
-          finish({ ...task, ending: failed }),
-          decide(id, random),
-        ]
-        await Promise.all(way < 0.85 ? endings : endings.toReversed())
+      else if (way < 0.65) {
+        const complete = finish({ ...task, ending: completed })
+        const endings = [complete, finish({ ...task, ending: failed }), decide(id, random)]
+        await Promise.all(endings)
       }
+      // Has no effect if the task has ended.
+      await finish({ ...task, ending: random() < 0.7 ? completed : failed })
     }
     const refundSome = async (id: string, captured: number, random: () => number): Promise<number> => {
       const amounts = Array.from(
