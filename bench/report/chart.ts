@@ -1,4 +1,4 @@
-/** Charts as SVG: stacked bars, and lines on logarithmic axes. */
+/** Charts as SVG: stacked bars, lines on logarithmic axes, and shares over time. */
 
 export interface Bar {
   label: string
@@ -106,4 +106,54 @@ export const logLines = (title: string, axes: { x: string; y: string }, series: 
     ]
   })
   return svg(height, title, [...grid, ...drawn])
+}
+
+export interface SharePanel {
+  label: string
+  /** Shares of each name from this time on, for one step. */
+  steps: { seconds: number; shares: Record<string, number> }[]
+}
+
+/** One panel per row, with the shares stacked over a common time axis, and vertical lines at the marks. */
+export const sharesOverTime = (
+  title: string,
+  panels: SharePanel[],
+  stepSeconds: number,
+  marks: { seconds: number; label: string }[],
+): string => {
+  const [panelHeight, gap, top] = [64, 18, 78]
+  const steps = panels.flatMap((panel) => panel.steps)
+  const names = [...new Set(steps.flatMap(({ shares }) => Object.keys(shares)))]
+  const from = Math.min(...steps.map(({ seconds }) => seconds))
+  const until = Math.max(...steps.map(({ seconds }) => seconds)) + stepSeconds
+  const atX = (seconds: number) => left + ((seconds - from) / (until - from)) * (width - left - right)
+  const bottom = top + panels.length * (panelHeight + gap) - gap
+  const drawn = panels.flatMap((panel, row) => {
+    const y = top + row * (panelHeight + gap)
+    const bars = panel.steps.flatMap(({ seconds, shares }) => {
+      let filled = 0
+      return names.map((name, index) => {
+        const height = (shares[name] ?? 0) * panelHeight
+        filled += height
+        const [x, size] = [atX(seconds), atX(seconds + stepSeconds) - atX(seconds)]
+        return `<rect x="${x.toFixed(1)}" y="${(y + panelHeight - filled).toFixed(1)}" width="${size.toFixed(1)}" height="${height.toFixed(1)}" fill="${colourOf(index)}"/>`
+      })
+    })
+    return [
+      `<rect x="${left}" y="${y}" width="${width - left - right}" height="${panelHeight}" fill="#f4f4f4"/>`,
+      text(left - 8, y + panelHeight / 2 + 4, panel.label, 'end'),
+      ...bars,
+    ]
+  })
+  const lines = marks.flatMap(({ seconds, label }) => [
+    `<line x1="${atX(seconds).toFixed(1)}" x2="${atX(seconds).toFixed(1)}" y1="${top - 6}" y2="${bottom}" stroke="#222" stroke-dasharray="4 3"/>`,
+    text(atX(seconds), top - 10, label, 'middle'),
+  ])
+  const firstTick = Math.ceil(from / 30) * 30
+  const ticks = Array.from(
+    { length: Math.floor((until - firstTick) / 30) + 1 },
+    (_, index) => firstTick + index * 30,
+  )
+  const axis = ticks.map((seconds) => text(atX(seconds), bottom + 18, `${seconds} s`, 'middle'))
+  return svg(bottom + 30, title, [...legend(names, 44), ...drawn, ...lines, ...axis])
 }
