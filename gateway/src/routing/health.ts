@@ -32,8 +32,9 @@ interface RouteHealth {
   provider: string
   model: string
   breaker: Breaker
-  /** Whether this process makes the probe. */
+  /** Whether this process makes the probe, and since when. Calls that began earlier are not the probe. */
   isProbing: boolean
+  probingSinceMs: number
   probedUntilMs: number
   /** Work was routed there as a probe and has not called yet. */
   offeredUntilMs: number
@@ -93,6 +94,7 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
       model,
       breaker: newBreaker(),
       isProbing: false,
+      probingSinceMs: 0,
       probedUntilMs: 0,
       offeredUntilMs: 0,
       rate: noRate,
@@ -216,6 +218,7 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
     if (isProbed(health)) return false
     // Set before the query, so that no other call of this process probes meanwhile.
     health.isProbing = true
+    health.probingSinceMs = now()
     health.probedUntilMs = now() + probeMs
     try {
       if (await claimProbe(postgres, health.provider, health.model, probeMs)) return true
@@ -289,16 +292,16 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
     },
     report: (provider, model, outcome, { retryAfterMs, startedMs = now(), isLocal = false } = {}) => {
       const hasResponse = outcome !== 'not_delivered' && outcome !== 'unknown'
+      const health = healthFor(provider, model)
+      const isProbe = health.isProbing && startedMs >= health.probingSinceMs
       if (isLocal || (!hasResponse && stalls.hasStalledSince(startedMs))) {
-        releaseProbe(provider, model)
+        if (isProbe) releaseProbe(provider, model)
         return
       }
-      const health = healthFor(provider, model)
       const before = health.breaker
       if (outcome === 'ok') health.rate = withCall(health.rate, now())
-      const end = { outcome, retryAfterMs, isProbe: health.isProbing, startedMs }
-      const after = afterCall(before, end, now())
-      if (health.isProbing) {
+      const after = afterCall(before, { outcome, retryAfterMs, isProbe, startedMs }, now())
+      if (isProbe) {
         health.isProbing = false
         health.probedUntilMs = 0
       }

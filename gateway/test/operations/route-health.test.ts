@@ -107,6 +107,19 @@ describe('several processes', () => {
     expect(await permits(many())).toEqual([])
   })
 
+  test('do not take the failure of an earlier call for that of the probe', async () => {
+    const earlierMs = performance.now()
+    fail(one, 5)
+    await bothAre('unhealthy')
+    await endOpenTime()
+    expect(await permits([one])).toHaveLength(1)
+    // A call that began before the provider was unhealthy times out during the probe.
+    one.report('acme', model, 'unknown', { startedMs: earlierMs })
+    expect(await permits(many())).toEqual([])
+    one.report('acme', model, 'ok')
+    await bothAre('healthy')
+  })
+
   test('that start later know of it too', async () => {
     fail(one, 5)
     await bothAre('unhealthy')

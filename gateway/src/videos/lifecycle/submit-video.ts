@@ -75,7 +75,6 @@ interface Submission {
  * it.
  */
 interface TimeLimit {
-  startedMs: number
   endsMs: number
   signal: AbortSignal
   /** Whether the deadline of the task leaves the provider less time than its timeout. */
@@ -87,7 +86,7 @@ const timeLimitOf = (open: OpenTask, { timeoutsMs }: Provider): TimeLimit => {
   const remainingMs = remainingMsOf(open)
   const timeoutMs = Math.min(timeoutsMs.submit, Math.ceil(remainingMs))
   const isCutShort = remainingMs < timeoutsMs.submit
-  return { startedMs, endsMs: startedMs + timeoutMs, signal: AbortSignal.timeout(timeoutMs), isCutShort }
+  return { endsMs: startedMs + timeoutMs, signal: AbortSignal.timeout(timeoutMs), isCutShort }
 }
 
 /**
@@ -257,6 +256,8 @@ const submitToProvider = async (
   let submission = given
   const exchanges: Exchange[] = []
   const startedAt = new Date()
+  // After the permit, so that the failure of a probe is recognized.
+  const startedMs = performance.now()
   const attempt = {
     taskId: open.taskId,
     day: open.day,
@@ -288,7 +289,7 @@ const submitToProvider = async (
       router.releaseProbe(provider.name, task.model)
       throw error
     }
-    const { startedMs, isCutShort, signal } = limit
+    const { isCutShort, signal } = limit
     const isLocal = error.isLocal || (isCutShort && signal.aborted)
     router.report(provider.name, task.model, error.kind, {
       retryAfterMs: error.retryAfterMs,
