@@ -1,9 +1,10 @@
-import { execFile, type ChildProcess } from 'node:child_process'
+import { execFile, fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -126,4 +127,37 @@ test('a bubblewrap that may not create namespaces is reported with its own messa
   await expect(findSandbox(refused)).rejects.toMatchObject({ reason: message })
   expect(isSandboxFailure(message)).toBe(true)
   expect(isSandboxFailure('/video: Invalid data found when processing input')).toBe(false)
+})
+
+/** The processes whose command line contains this text. */
+const findProcesses = async (marker: string) => {
+  const lines = await Promise.all(
+    (await readdir('/proc')).map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  )
+  return lines.filter((line) => line.includes(marker) && !line.includes(service))
+}
+const service = fileURLToPath(new URL('../test/killed-service.ts', import.meta.url))
+const kills = Number(process.env['SANDBOX_KILLS'] ?? 4)
+
+test('no program survives a service that is killed at any moment of its start', async () => {
+  for (let kill = 0; kill < kills; kill += 1) {
+    // A number of seconds, which is the argument of the program.
+    const marker = `1${String(process.pid).padStart(8, '0')}${kill}`
+    const child = fork(service, [marker])
+    const [, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+    expect(signal).toBe('SIGKILL')
+    await expect.poll(() => findProcesses(marker)).toEqual([])
+  }
+})
+
+test('a program that is killed leaves no process behind', async () => {
+  const marker = `2${String(process.pid).padStart(8, '0')}`
+  const confined = { program: 'sleep', parameters: [marker], mounts: [], cpuSecondsMax: 60, fileBytesMax: 0 }
+  const child = startSandboxed(await findSandbox('bwrap'), confined, ['ignore', 'pipe', 'pipe'])
+  await expect
+    .poll(async () => (await findProcesses(marker)).some((line) => line.startsWith('sleep')))
+    .toBe(true)
+  child.kill('SIGKILL')
+  expect(await endOf(child)).toMatchObject({ signal: 'SIGKILL' })
+  await expect.poll(() => findProcesses(marker)).toEqual([])
 })

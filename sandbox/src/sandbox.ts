@@ -141,8 +141,22 @@ const lowerSession = (program: ChildProcess) => {
 }
 
 /**
+ * Runs a command, and kills its process group when the pipe is closed: by this process when the command has ended, or by
+ * the kernel when this process has died. The death signals of setpriv and bubblewrap are faster, but each is set only after
+ * a fork, and a process whose parent dies before that would survive.
+ */
+const endingWith = (pipeFd: number, command: string[]) => [
+  ...['sh', '-c'],
+  [
+    `{ read -r _; kill -KILL 0; } <&${pipeFd} >/dev/null 2>&1 &`,
+    `"$@" ${pipeFd}<&-; code=$?; kill -KILL $!; wait; exit $code`,
+  ].join('\n'),
+  ...['sh', ...command],
+]
+
+/**
  * Starts a program in the sandbox, in a session of its own: without a terminal, and unable to signal the processes of the
- * service. The last file descriptor of the child is used internally.
+ * service. The last two file descriptors of the child are used internally.
  */
 export const startSandboxed = (
   sandbox: Sandbox,
@@ -152,9 +166,10 @@ export const startSandboxed = (
   const isLowPriority = confined.isLowPriority === true
   const [command = '', ...parameters] = [
     ...(isLowPriority && !hasSessionPriorities ? lowPriority : []),
-    ...commandLine(sandbox, confined, stdio.length),
+    ...endingWith(stdio.length + 1, commandLine(sandbox, confined, stdio.length)),
   ]
-  const child = spawn(command, parameters, { cwd: '/', stdio: [...stdio, 'pipe'], detached: true })
+  const child = spawn(command, parameters, { cwd: '/', stdio: [...stdio, 'pipe', 'pipe'], detached: true })
+  child.once('exit', () => child.stdio[stdio.length + 1]?.destroy())
   if (isLowPriority && hasSessionPriorities) lowerSession(child)
   const filterInput = child.stdio[stdio.length] as Writable
   // If bubblewrap ends before it reads the filter, its exit code reports the failure.
