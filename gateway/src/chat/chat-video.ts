@@ -62,7 +62,10 @@ const orientationOf = async (
 ): Promise<'landscape' | 'portrait'> => {
   if (image === undefined) return 'landscape'
   const chunks: Buffer[] = []
-  const head = await mediaStore.open(image.storageKey, { start: 0, end: imageHeadBytes - 1 })
+  const head = await mediaStore.open(image.storageKey, {
+    start: 0,
+    end: Math.min(image.sizeBytes, imageHeadBytes) - 1,
+  })
   for await (const chunk of (head ?? []) as AsyncIterable<Buffer>) chunks.push(chunk)
   const size = imageSizeOf(image.contentType, Buffer.concat(chunks))
   return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'

@@ -419,16 +419,20 @@ describe('money', () => {
 
   test('another duration in the report of the vendor is counted for operators', async () => {
     const counted = async () => {
-      const { rows } = await gateway.database.postgres.query<{ provider: string; mismatches: number }>(
-        'select provider, mismatches from duration_mismatches',
+      const { rows } = await gateway.database.postgres.query<{ mismatches: number }>(
+        "select mismatches from duration_mismatches where provider = 'vendor'",
       )
-      return rows
+      return rows[0]?.mismatches ?? 0
     }
     // The vendor reports the same few seconds for any recording.
-    for (const seconds of [5, 60]) {
-      await send(audioForm(wave(seconds), { model: 'asr-1', response_format: 'verbose_json' }))
-    }
-    await expect.poll(counted).toEqual([{ provider: 'vendor', mismatches: 1 }])
+    const transcribe = (seconds: number) =>
+      send(audioForm(wave(seconds), { model: 'asr-1', response_format: 'verbose_json' }))
+    await transcribe(5)
+    const before = await counted()
+    await transcribe(60)
+    await expect.poll(counted).toBe(before + 1)
+    await transcribe(5)
+    expect(await counted()).toBe(before + 1)
   })
 
   test('the duration in a file header does not affect the price', async () => {

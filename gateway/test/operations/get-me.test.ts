@@ -160,6 +160,8 @@ describe('receipts', () => {
     expect((await ofAny(id)).body).toEqual({
       ...body,
       ...{ provider: expect.any(String), cost_micros: null, margin_micros: null },
+      ...{ account_id: accountId, account_name: expect.any(String) },
+      ...{ key_id: key.id, key_name: 'a key of a test' },
     })
     expectProblem(await ofAny(id, key.text), 'access_denied')
     for (const unknown of ['nonsense', 'vidB-2:1700000000-00abcdefghijkl']) {

@@ -5,7 +5,7 @@ import type { VideoProvider } from '../port/video.ts'
 
 /**
  * The setting with the statuses that mean that a submit was not accepted. Each protocol states its own, from the vendor's
- * documentation; see docs/decisions/0039-submits-that-were-not-accepted.md.
+ * documentation; see docs/decisions/0041-submits-that-were-not-accepted.md.
  */
 export const notAcceptedStatuses = (documented: number[]) =>
   Type.Array(Type.Integer({ minimum: 500, maximum: 599, 'x-demand': 'a status from 500 to 599' }), {
