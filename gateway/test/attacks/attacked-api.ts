@@ -22,8 +22,10 @@ import { makeVideo } from '../kit/sample-video.ts'
 import { encoded, repeated, wave, waveOf } from '../kit/sound.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
 import { formBody, formType, partHead } from './client.ts'
-import { startNameServices, type NameServices, type SystemLookups } from './name-services.ts'
+import { speechModel } from './hogged-speech.ts'
+import { startNameServices, type NameServices } from './name-services.ts'
 import type { Probe, ProbeTarget } from './probes.ts'
+import { startSpeechProvider, type SpeechProvider } from './speech-provider.ts'
 import type { Target } from './target.ts'
 
 /** Shared by consecutive attacks. */
@@ -36,6 +38,13 @@ export interface AttackFixtures extends AsyncDisposable {
   recordings: string[]
   longRecording: string
   names: NameServices
+  speech: SpeechProvider
+}
+
+/** How the API is started, if not as usual. */
+export interface Launch {
+  line: [string, ...string[]]
+  environment: Environment
 }
 
 export interface AttackedApi extends AsyncDisposable {
@@ -49,6 +58,9 @@ export interface AttackedApi extends AsyncDisposable {
   /** Starts those programs for media, and is only measured where an attack is about them. */
   transcriptionProbe: Probe
   nameProbes: Probe[]
+  /** Sends more than a small body. */
+  uploadProbe: Probe
+  speechProbe: Probe
   /** A read of the other account, a refused create of a flooding account, and a tick of the dispatcher. */
   overloadProbes: Probe[]
   /** Harmless requests of the attacker's account, which must succeed after the attack. */
@@ -99,8 +111,10 @@ export const makeFixtures = async (): Promise<AttackFixtures> => {
   const directory = await mkdtemp(join(tmpdir(), 'kinora-attacks-'))
   const database = await createDatabase()
   const names = await startNameServices(directory)
+  const speech = await startSpeechProvider()
   return {
     names,
+    speech,
     directory,
     database,
     video: await makeVideo(directory, { seconds: 10, size: '1280x720' }),
@@ -109,6 +123,7 @@ export const makeFixtures = async (): Promise<AttackFixtures> => {
     longRecording: await makeLongRecording(directory),
     [Symbol.asyncDispose]: async () => {
       await names[Symbol.asyncDispose]()
+      await speech[Symbol.asyncDispose]()
       await database[Symbol.asyncDispose]()
       await rm(directory, { recursive: true, force: true })
     },
@@ -124,6 +139,7 @@ const createAddresses = () => {
   return {
     attacker: `${prefix}.250`,
     rehearsal: `${prefix}.251`,
+    uploaders: [240, 241, 242, 243].map((last) => `${prefix}.${last}`),
     nextProbe: () => {
       next = (next % 200) + 1
       return `${prefix}.${next}`
@@ -155,7 +171,17 @@ const probesOf = (victim: string, operator: string, clip: Buffer) => {
     // It starts programs, which takes a third of a second on an idle machine.
     enoughMs: 500,
   }
-  return { probes, transcriptionProbe }
+  const uploadProbe: Probe = {
+    ...transcriptionProbe,
+    ...{ name: 'upload', perSecond: 2, enoughMs: 200 },
+    body: formBody([partHead('model'), Buffer.from('asr-1'), partHead('file', 'a.wav'), wave(4)]),
+  }
+  const speechProbe: Probe = {
+    ...{ name: 'speech', perSecond: 4, method: 'POST', path: '/v1/audio/speech', enoughMs: 100 },
+    headers: { ...json, authorization: `Bearer ${victim}` },
+    body: Buffer.from(JSON.stringify({ model: speechModel, voice: 'alloy', input: 'Hello there.' })),
+  }
+  return { probes, transcriptionProbe, uploadProbe, speechProbe }
 }
 
 const startsPerTick = 5
@@ -202,7 +228,7 @@ const attackersOwnOf = (key: string): Probe[] => {
 export const startAttackedApi = async (
   { directory, database, video, clip, recordings, longRecording, names }: AttackFixtures,
   given: Environment = {},
-  lookups?: SystemLookups,
+  launch?: Launch,
 ): Promise<AttackedApi> => {
   const { postgres } = database
   const own = await mkdtemp(join(directory, 'api-'))
@@ -226,10 +252,10 @@ export const startAttackedApi = async (
       DATABASE_LOCK_TIMEOUT_MS: '',
       LOG_LEVEL: '',
       ...given,
-      ...lookups?.environment,
+      ...launch?.environment,
     },
     join(own, 'api.log'),
-    lookups === undefined ? undefined : () => lookups.line,
+    launch === undefined ? undefined : () => launch.line,
   )
   await api.start()
   const pid = api.pid() ?? 0
@@ -251,6 +277,13 @@ export const startAttackedApi = async (
     Array.from({ length: floodAccounts }, async () => {
       const accountId = await createAccount(postgres, { balance: 1_000_000 })
       return (await createKey(postgres, accountId)).text
+    }),
+  )
+  const uploaders = await Promise.all(
+    addresses.uploaders.map(async (address) => {
+      const accountId = await createAccount(postgres, { balance: 1 })
+      const keys = await Promise.all([1, 2].map(() => createKey(postgres, accountId, { limits: {} })))
+      return keys.map((key) => ({ key: key.text, address }))
     }),
   )
   const attackersOwn = await createKey(postgres, fundedId)
@@ -276,6 +309,7 @@ export const startAttackedApi = async (
     address: addresses.attacker,
     keys: await attackersKeys(),
     floods,
+    uploaders: uploaders.flat(),
     mediaPath: `${link.pathname}${link.search}`,
     taskId,
     recordings,

@@ -1,7 +1,10 @@
 /** An attack by one caller stays within the limits, and the same attack goes beyond them without admission control. */
+import { fileURLToPath } from 'node:url'
+
 import { afterAll, beforeAll, describe, expect, test, type TaskMeta } from 'vitest'
 
-import { makeFixtures, type AttackFixtures } from './attacked-api.ts'
+import { runWith } from '../faults/mutation.ts'
+import { makeFixtures, type AttackFixtures, type Launch } from './attacked-api.ts'
 import { attacks, type AttackName } from './attacks.ts'
 import { startSystemLookups } from './name-services.ts'
 import { lengths, runAttack, type AttackResult } from './run-attack.ts'
@@ -14,6 +17,7 @@ const names = (Object.keys(attacks) as AttackName[]).filter(
 )
 /** The baseline may be inexact, because the expected difference is large. A busy machine needs longer to reach it. */
 const controlLength = { ...length, beforeMs: Math.min(length.beforeMs, 1_000), duringMs: 60_000 }
+const command = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
 let fixtures: AttackFixtures
 
 beforeAll(async () => {
@@ -42,11 +46,31 @@ describe('with default settings', () => {
 })
 
 describe('without admission control', () => {
-  test.for(names)('%s goes beyond the limits', async (name, { task }) => {
-    const environment = { ADMISSION_CONTROL: 'false' }
-    const result = await runAttack(fixtures, name, { length: controlLength, environment, stopsEarly: true })
-    report(task.meta, name, result)
-    expect(result.problems).not.toEqual([])
+  // Without admission control, uploads are not limited at all.
+  test.for(names.filter((name) => name !== 'held-uploads'))(
+    '%s goes beyond the limits',
+    async (name, { task }) => {
+      const environment = { ADMISSION_CONTROL: 'false' }
+      const result = await runAttack(fixtures, name, { length: controlLength, environment, stopsEarly: true })
+      report(task.meta, name, result)
+      expect(result.problems).not.toEqual([])
+    },
+  )
+})
+
+describe('if no upload gives way to another account', () => {
+  test('held-uploads keeps others out', async ({ task }) => {
+    const { execArguments, environment } = runWith({
+      file: 'admission/admission.ts',
+      find: "if (findExceeded('uploads', 1) === 'total') arriving.makeRoomFor(owner)",
+      replace: '',
+    })
+    const launch: Launch = { line: [process.execPath, ...execArguments, command], environment }
+    const result = await runAttack(fixtures, 'held-uploads', {
+      ...{ length: controlLength, launch, stopsEarly: true },
+    })
+    report(task.meta, 'held-uploads', result)
+    expect(result.problems).toContain('upload')
   })
 })
 
@@ -56,7 +80,7 @@ describe('without admission control, with names looked up by the system', () => 
     if (lookups === undefined) return skip('needs the right to open port 53 and to create namespaces')
     const environment = { ADMISSION_CONTROL: 'false' }
     const result = await runAttack(fixtures, 'slow-names', {
-      ...{ length: controlLength, environment, lookups, stopsEarly: true },
+      ...{ length: controlLength, environment, launch: lookups, stopsEarly: true },
     })
     report(task.meta, 'slow-names', result)
     expect(result.problems).toContain('vendor call')

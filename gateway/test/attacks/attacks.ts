@@ -1,6 +1,8 @@
 import type { Environment } from '../../src/config.ts'
 import { anonymous } from './anonymous.ts'
 import { formFields } from './form-fields.ts'
+import { heldUploads } from './held-uploads.ts'
+import { hoggedSpeech } from './hogged-speech.ts'
 import { jsonBomb } from './json-bomb.ts'
 import { mediaWork } from './media-work.ts'
 import { overload, withoutRateLimits } from './overload.ts'
@@ -17,6 +19,8 @@ export const attacks = {
   'media-work': mediaWork,
   'unpaid-decoding': unpaidDecoding,
   'form-fields': formFields,
+  'held-uploads': heldUploads,
+  'hogged-speech': hoggedSpeech,
   'slow-names': slowNames,
   anonymous,
   overload,

@@ -10,10 +10,10 @@ import type { Target } from './target.ts'
 export interface Client {
   /** How often each status was received, and how many connections were closed before a response. */
   answers: Record<string, number>
-  /** Opens a connection whose responses are counted. */
-  open: (onStatus?: (status: number) => void) => Socket
+  /** Opens a connection whose responses are counted, from the attacker's address or another one. */
+  open: (onStatus?: (status: number) => void, from?: string) => Socket
   /** Opens a connection from which nothing is ever read. */
-  openUnread: () => Socket
+  openUnread: (from?: string) => Socket
   /** Sends one request on its own connection and closes it after the response, or soon after the last byte. */
   exchange: (pieces: Iterable<Buffer>, ending?: 'answer' | 'disconnect') => Promise<void>
 }
@@ -42,16 +42,16 @@ export const createClient = ({ port, address }: Target, signal: AbortSignal): Cl
     for (const socket of sockets) socket.destroy()
   })
 
-  const openUnread: Client['openUnread'] = () => {
-    const socket = connect({ host: '127.0.0.1', port, localAddress: address, noDelay: true })
+  const openUnread: Client['openUnread'] = (from = address) => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: from, noDelay: true })
     sockets.add(socket)
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     if (signal.aborted) socket.destroy()
     return socket
   }
 
-  const open: Client['open'] = (onStatus) =>
-    openUnread().on('data', (chunk: Buffer) => {
+  const open: Client['open'] = (onStatus, from) =>
+    openUnread(from).on('data', (chunk: Buffer) => {
       for (const [, status = ''] of chunk.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3})/g)) {
         count(status)
         onStatus?.(Number(status))

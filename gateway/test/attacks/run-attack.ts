@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Environment } from '../../src/config.ts'
 import { startBareServer } from '../kit/bare-server.ts'
 import { perSecond as floodPerSecond } from './anonymous.ts'
-import { startAttackedApi, type AttackedApi, type AttackFixtures } from './attacked-api.ts'
+import { startAttackedApi, type AttackedApi, type AttackFixtures, type Launch } from './attacked-api.ts'
 import type { FromAttacker, ToAttacker } from './attacker.ts'
 import { environments, type AttackName } from './attacks.ts'
 import {
@@ -22,7 +22,6 @@ import {
   watchUsage,
   type Usage,
 } from './measure.ts'
-import type { SystemLookups } from './name-services.ts'
 import { percentileOf, probeOnce, runProbes, stoppedEarly, type Probe, type Timings } from './probes.ts'
 import type { Target } from './target.ts'
 
@@ -118,13 +117,15 @@ export interface AttackResult {
 interface Options {
   length: AttackLength
   environment?: Environment
-  lookups?: SystemLookups
+  launch?: Launch
   /** Ends the attack once it has succeeded beyond doubt. */
   stopsEarly?: boolean
 }
 
 /** Attacks during which no request of another caller may fail. */
-const mayNotFail = new Set<AttackName>(['slow-names', 'unpaid-decoding'])
+const mayNotFail = new Set<AttackName>([
+  ...(['slow-names', 'unpaid-decoding', 'held-uploads', 'hogged-speech'] as const),
+])
 
 const attackerFile = fileURLToPath(new URL('attacker.ts', import.meta.url))
 
@@ -266,12 +267,16 @@ const wordsOf = (left: Left): string => {
 export const runAttack = async (
   fixtures: AttackFixtures,
   name: AttackName,
-  { length, environment = {}, lookups, stopsEarly = false }: Options,
+  { length, environment = {}, launch, stopsEarly = false }: Options,
 ): Promise<AttackResult> => {
   const { postgres } = fixtures.database
   const { percentile } = length
-  const own = name === 'slow-names' ? fixtures.names.environment : environments[name]
-  await using api = await startAttackedApi(fixtures, { ...own, ...environment }, lookups)
+  const { names, speech } = fixtures
+  const services: Partial<Record<AttackName, Environment>> = {
+    ...{ 'slow-names': names.environment, 'hogged-speech': speech.environment },
+  }
+  const own = services[name] ?? environments[name]
+  await using api = await startAttackedApi(fixtures, { ...own, ...environment }, launch)
   await using attacker = startAttacker(name, api.target)
   await using bareServer = await startBareServer()
   const { pid, spoolDirectory, probeTarget } = api
@@ -280,6 +285,8 @@ export const runAttack = async (
     ...(name === 'media-work' || name === 'unpaid-decoding' ? [api.transcriptionProbe] : []),
     ...(name === 'overload' ? api.overloadProbes : []),
     ...(name === 'slow-names' ? api.nameProbes : []),
+    ...(name === 'held-uploads' ? [api.uploadProbe] : []),
+    ...(name === 'hogged-speech' ? [api.speechProbe] : []),
   ]
   const refusalRows = async () => {
     const sql = 'select count(*) from request_log where key_id is null and status >= 400'

@@ -9,6 +9,8 @@ export interface Target {
   keys: { poor: string; funded: string }
   /** Keys of several other accounts with money and high limits. */
   floods: string[]
+  /** Two keys of each of four accounts with little money and default limits, and the address of each account. */
+  uploaders: { key: string; address: string }[]
   /** Path and query of a signed link to a stored file. */
   mediaPath: string
   /** A completed video of the funded account. */
