@@ -139,6 +139,7 @@ const guarantees: Control[] = [
       },
     },
     expected: 'double-charged',
+    stuckAfterMs: 60_000,
   },
   {
     name: 'truncated results',

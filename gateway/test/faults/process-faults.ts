@@ -17,6 +17,7 @@ const speeches = 10
 /** Speech takes half a second. */
 const speechBeginsMs = 200
 const createsAtOnce = 30
+const createBeginsMs = 30
 
 /** Kills the processes at the same moment and starts them again a little later. */
 const killed = (
@@ -88,8 +89,9 @@ export const processFaults = {
   },
   'pause api': {
     run: async (scene) => {
-      // Those that the API has received and not read are repeated at the other one meanwhile.
+      // Those that the API is about to commit are repeated at the other one meanwhile.
       scene.client.burst(createsAtOnce, 'repeatable')
+      await sleep(createBeginsMs)
       await paused(({ apis }) => apis[0], 15_000).run(scene)
     },
   },
