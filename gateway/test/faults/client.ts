@@ -35,8 +35,8 @@ export interface Client {
   confirmedShare: (sinceMs: number) => number
   /** Adds customers whose tasks are judged as well. */
   addCustomers: (count: number) => Promise<Customer[]>
-  /** Creates this many tasks at once, besides the steady ones. */
-  burst: (count: number, model: ModelName) => void
+  /** Creates this many tasks at once, besides the steady ones. Directives in their prompts make the vendor misbehave. */
+  burst: (count: number, model: ModelName, directives?: string) => void
   /** Whether it creates no more tasks. */
   isStopped: () => boolean
   /** Stops creating. */
@@ -118,11 +118,11 @@ export const startClient = async (
   })
   const confirmed: { taskId: string; customer: Customer }[] = []
 
-  const create = async (model: ModelName) => {
+  const create = async (model: ModelName, directives = '') => {
     const index = creates.length
     const customer = creators[index % creators.length]
     if (customer === undefined) return
-    const prompt = `A whale, take ${run}.${index}`
+    const prompt = `A whale, take ${run}.${index} ${directives}`.trimEnd()
     const made: Create = { prompt, startedAtMs: Date.now(), isSettled: false, attempts: 0 }
     creates.push(made)
     const order = { model: modelOf[model], prompt, seconds: 4, size: '480x480' }
@@ -193,8 +193,8 @@ export const startClient = async (
     outages,
     failures,
     followed,
-    burst: (count, model) => {
-      for (let made = 0; made < count; made += 1) track(create(model))
+    burst: (count, model, directives) => {
+      for (let made = 0; made < count; made += 1) track(create(model, directives))
     },
     isStopped: () => isStopped,
     stop,

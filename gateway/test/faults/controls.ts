@@ -99,6 +99,24 @@ const engine: Control[] = [
 
 const downloads: Control[] = [
   {
+    name: 'no slow share',
+    fault: 'many slow results',
+    without: { environment: { LIMIT_DOWNLOAD_BYTES_PER_SECOND_SLOW: '0' } },
+    expected: 'other results per second',
+  },
+  {
+    name: 'one permit for a provider',
+    fault: 'slow and cut results',
+    without: {
+      mutation: {
+        file: 'videos/download-permits.ts',
+        find: 'const spare = Math.min(perProvider - active, Math.ceil((2 * free - active) / 3))',
+        replace: 'const spare = 1 - active',
+      },
+    },
+    expected: 'other results per second',
+  },
+  {
     name: 'no minimum download rate',
     fault: 'trickled downloads',
     without: { environment: { LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN: '0' } },

@@ -1,5 +1,6 @@
 import { clockFaults } from './clock-fault.ts'
 import { databaseFaults } from './database-faults.ts'
+import { downloadFaults } from './download-faults.ts'
 import { engineFaults } from './engine-faults.ts'
 import { overloadFaults } from './overload-fault.ts'
 import { processFaults } from './process-faults.ts'
@@ -11,6 +12,7 @@ const table = {
   ...databaseFaults,
   ...engineFaults,
   ...vendorFaults,
+  ...downloadFaults,
   ...clockFaults,
   ...overloadFaults,
 }
