@@ -91,6 +91,7 @@ providers:
       pollIntervalMs: { least: 2_000, most: 15_000 },
       timeoutsMs: { submit: 9_000, poll: 15_000, download: 600_000 },
       connections: 64,
+      concurrency: 64,
       resultOrigins: [],
       protocolSettings: {
         webhooks: false,
