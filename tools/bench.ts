@@ -31,9 +31,9 @@ const run = async (command: string, given: string[], environment: Record<string,
   if (code !== 0) process.exit(code ?? 1)
 }
 const profiles = values.profile ? await mkdtemp(join(tmpdir(), 'kinora-profiles-')) : undefined
-const files = positionals.map((name) => `bench/${name}`)
-const counts = positionals.length === 0 || values.quick ? ['--project', 'bench'] : []
-const times = values.quick ? [] : ['--project', 'long-bench', '--no-file-parallelism']
+const files = positionals.length === 0 ? ['bench/'] : positionals.map((name) => `bench/${name}`)
+const counts = positionals.length === 0 || values.quick ? ['--project', 'journeys'] : []
+const times = values.quick ? [] : ['--project', 'long', '--no-file-parallelism']
 await run('vitest', ['run', ...counts, ...times, ...files], {
   ...(values.short && { BENCH_SHORT: '1' }),
   ...(profiles !== undefined && { BENCH_PROFILE: profiles }),

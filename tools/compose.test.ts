@@ -20,6 +20,8 @@ interface Service {
   logging?: { options?: Record<string, string> }
   volumes?: string[]
   env_file?: string
+  profiles?: string[]
+  restart: string
   stop_grace_period?: string
 }
 
@@ -27,7 +29,7 @@ const root = join(import.meta.dirname, '..')
 const text = readFileSync(join(root, 'compose.yaml'), 'utf8')
 const { services, networks } = parse(text, { merge: true }) as {
   services: Record<string, Service>
-  networks: Record<string, { internal?: boolean } | null>
+  networks: Record<string, { internal?: boolean; ipam?: { config: { subnet: string }[] } } | null>
 }
 const all = Object.entries(services)
 const ours = ['engine-key', 'migrate', 'api', 'worker', 'local', 'models']
@@ -61,10 +63,40 @@ test.for(decoding)('%s is killed only after DRAIN_SECONDS', (role) => {
   expect(graceSeconds).toBeGreaterThan(Number(settings.DRAIN_SECONDS.default))
 })
 
-test('only the API is published, on this machine only by default', () => {
+test('only the proxy is published for other machines, and the admin API never is', () => {
   const published = all.flatMap(([name, { ports = [] }]) => ports.map((port) => `${name} ${port}`))
-  expect(published).toEqual(['api ${PUBLISH_ADDRESS:-127.0.0.1}:8787:8787'])
+  expect(published).toEqual([
+    'api ${PUBLISH_ADDRESS:-127.0.0.1}:8787:8787',
+    'api 127.0.0.1:8788:8788',
+    'proxy 80:80',
+    'proxy ${PUBLIC_PORT:-443}:${PUBLIC_PORT:-443}',
+  ])
+  expect(named('proxy').profiles).toEqual(['proxy'])
+  expect(named('api').environment).toMatchObject({ PORT: '8787', ADMIN_PORT: '8788', ADMIN_HOST: '0.0.0.0' })
+  const proxied = readFileSync(join(root, 'deploy/Caddyfile'), 'utf8').match(/reverse_proxy .*/g)
+  expect(proxied).toEqual(['reverse_proxy api:8787 {'])
 })
+
+test('the API trusts the addresses of the network on which only it and the proxy are', () => {
+  const defaultIn = (given = '') => /^\$\{\w+:?-(.*)\}$/.exec(given)?.[1]
+  const trusted = defaultIn(named('api').environment?.['TRUSTED_PROXIES'])
+  expect(trusted).toBe(defaultIn(networks['front']?.ipam?.config[0]?.subnet))
+  expect(settings.TRUSTED_PROXIES.read(trusted ?? '')).toHaveLength(1)
+  expect(all.filter(([, service]) => service.networks?.includes('front')).map(([name]) => name)).toEqual([
+    'api',
+    'proxy',
+  ])
+  expect(named('proxy').networks).toEqual(['front'])
+})
+
+// Docker knows no exit code after which it does not restart, apart from `on-failure`, which also ignores a reboot.
+test.for(['api', 'worker', 'local'])(
+  '%s waits instead of restarting for ever with invalid settings',
+  (name) => {
+    expect(named(name).restart).toBe('unless-stopped')
+    expect(named(name).environment?.['ON_INVALID_SETTINGS']).toBe('wait')
+  },
+)
 
 test('secrets, the database password and the public URL are required and have no default', () => {
   for (const name of [

@@ -1,7 +1,7 @@
 /**
  * Renders short films through the server of the built-in provider and puts a frame of each on a contact sheet:
- * docs/contact-sheet.png has every kind of film, docs/picture-book.png has everyday prompts. Run it after changing how
- * films are drawn. The argument `films` or `picture-book` makes only that sheet.
+ * docs/contact-sheet.png has every kind of film, docs/picture-book.png and docs/everyday-prompts.png have everyday prompts. Run
+ * it after changing how films are drawn. The argument `films`, `picture-book` or `everyday` makes only that sheet.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -13,6 +13,7 @@ import { promisify } from 'node:util'
 import sharp from 'sharp'
 
 import { startLocalProvider } from '../local/src/server/server.ts'
+import { everydayPrompts } from '../local/test/kit/everyday-prompts.ts'
 import { pictureBook } from '../local/test/kit/picture-book.ts'
 
 const run = promisify(execFile)
@@ -198,7 +199,22 @@ interface Sheet {
   frameAt: number
 }
 
+const smallSizes = { wide: [480, 270], upright: [270, 480], square: [360, 360] } as const
+
 const sheets: Record<string, Sheet> = {
+  everyday: {
+    file: 'docs/everyday-prompts.png',
+    films: everydayPrompts.map(({ prompt, shape }, index) => ({
+      ...{
+        name: `everyday-${index + 1}`,
+        label: prompt,
+        prompt,
+        size: [...smallSizes[shape]],
+        watermark: false,
+      },
+    })),
+    ...{ columns: 6, frameSize: { width: 320, height: 270 }, gap: 10, fontSize: 13, frameAt: brightAt },
+  },
   films: {
     ...{ file: 'docs/contact-sheet.png', films, columns: 4, frameSize: { width: 442, height: 308 }, gap: 18 },
     ...{ fontSize: 14, frameAt: shownAt },

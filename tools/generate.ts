@@ -48,13 +48,13 @@ const returnedBy = (code: ErrorCode): string => {
 }
 
 const errorSection = (code: ErrorCode) => {
-  const { status, type, message, remedy } = errors[code]
+  const { status, type, message, hint } = errors[code]
   return [
     `### ${code}`,
     '',
     `- Status and type: ${status} \`${type}\``,
     `- Message: ${message}`,
-    `- What to do: ${remedy}`,
+    `- Hint: ${hint}`,
     `- Returned by: ${returnedBy(code)}`,
     '',
   ]
@@ -66,14 +66,21 @@ const errorsPage = () =>
     '',
     note,
     '',
-    'Every error response has this body. `param` names the invalid parameter, if there is one. The message may be',
-    'more specific than the one listed here, so handle errors by `code`.',
+    'Every error response, and every error event of a stream, has this body. The message may be more specific than the',
+    'one listed here, so handle errors by `code`. A running instance serves this list at `/docs/errors`.',
+    '',
+    '| field | content |',
+    '|---|---|',
+    '| `message` | what is wrong |',
+    '| `type`, `code` | as listed here |',
+    '| `param` | the invalid or missing parameter, if there is one |',
+    '| `hint` | how to fix errors with this code |',
+    '| `doc_url` | the section of the code at `/docs/errors` |',
+    '| `request_id` | the id of the request, as in the `x-request-id` header; include it when you report a problem |',
     '',
     '```json',
-    '{ "error": { "message": "…", "type": "…", "code": "…", "param": "…" } }',
+    '{ "error": { "message": "…", "type": "…", "code": "…", "param": "…", "hint": "…", "doc_url": "…", "request_id": "…" } }',
     '```',
-    '',
-    'The `x-request-id` response header identifies the request in the logs. Include it when you report a problem.',
     '',
     '## Error codes of responses',
     '',
@@ -175,7 +182,7 @@ const configTable = ({ properties, required }: Protocol['settings']): string[] =
 
 const [anyModelSchema, ...otherModelSchemas] = Object.values<Protocol['settings']>(modelConfigSchemas)
 const isCommonSetting = (name: string) =>
-  name !== 'endpoints' && otherModelSchemas.every(({ properties }) => name in properties)
+  !['endpoints', 'aliases'].includes(name) && otherModelSchemas.every(({ properties }) => name in properties)
 
 /** The settings of a kind of models that the other kinds have as well, or have not. */
 const modelSettings = (schema: Protocol['settings'] | undefined, which: 'common' | 'own') => {

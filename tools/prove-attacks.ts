@@ -14,8 +14,9 @@ const { values, positionals } = parseArgs({
 const reporter = fileURLToPath(new URL('../gateway/test/attacks/print-attacks.ts', import.meta.url))
 const name = [...(values.guarded ? ['with default settings'] : []), ...positionals].join('.*')
 const chosen = name === '' ? [] : ['-t', name]
+const folder = 'gateway/test/attacks'
 // npm scripts have vitest in their path.
-const run = spawn('vitest', ['run', '--project', 'attacks', '--reporter', reporter, ...chosen], {
+const run = spawn('vitest', ['run', '--project', 'measures', '--reporter', reporter, folder, ...chosen], {
   stdio: 'inherit',
   env: {
     ...process.env,

@@ -54,7 +54,7 @@ const runTests = async (isQuick: boolean): Promise<number> => {
   const reporter = fileURLToPath(new URL('../gateway/test/vendors/print-lines.ts', import.meta.url))
   const test = fileURLToPath(new URL('../gateway/test/vendors/failover.test.ts', import.meta.url))
   // npm scripts have vitest in their path.
-  const run = spawn('vitest', ['run', '--project', 'vendors', '--reporter', reporter, test], {
+  const run = spawn('vitest', ['run', '--project', 'journeys', '--reporter', reporter, test], {
     stdio: 'inherit',
     env: { ...process.env, ...(!isQuick && { PROVE_FAILOVER: 'full' }) },
   })

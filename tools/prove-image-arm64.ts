@@ -11,7 +11,9 @@ import { join } from 'node:path'
 
 import { buildNodeImage, importDebian, type Architecture } from './image/base-image.ts'
 import { buildImage, podman, prefix, runOptions } from './image/podman.ts'
+import { assertMachine } from './image/requirements.ts'
 
+await assertMachine({ 'qemu-aarch64-static': 'qemu-user-static', 'arch-test': 'arch-test' })
 const root = join(import.meta.dirname, '..')
 const work = await mkdtemp(join(tmpdir(), 'kinora-prove-arm64-'))
 const image = (name: string) => `localhost/${prefix}-${name}`

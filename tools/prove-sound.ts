@@ -9,9 +9,13 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const projects = ['--project', 'sound', ...(values.quick ? [] : ['--project', 'long-sound'])]
+const projects = ['--project', 'journeys', ...(values.quick ? [] : ['--project', 'long'])]
+const files =
+  positionals.length > 0
+    ? positionals
+    : ['local/src/recognition', 'local/src/speech', 'gateway/test/journeys/voices.test.ts']
 // One file at a time, because the tests measure time. npm scripts have vitest in their path.
-const run = spawn('vitest', ['run', ...projects, '--no-file-parallelism', ...positionals], {
+const run = spawn('vitest', ['run', ...projects, '--no-file-parallelism', ...files], {
   stdio: 'inherit',
   env: { ...process.env, ...(!values.quick && { PROVE_SOUND: 'full' }) },
 })

@@ -10,10 +10,13 @@ const { values, positionals } = parseArgs({
 const reporter = fileURLToPath(new URL('../gateway/test/vendors/print-lines.ts', import.meta.url))
 // At full length one file runs at a time, so that others do not disturb its figures.
 const alone = values.quick ? [] : ['--no-file-parallelism']
+const files =
+  positionals.length > 0
+    ? positionals
+    : ['gateway/test/vendors', 'gateway/test/conformance/conformance.test.ts']
 // npm scripts have vitest in their path.
-const run = spawn(
-  'vitest',
-  ['run', '--project', 'vendors', '--reporter', reporter, ...alone, ...positionals],
-  { stdio: 'inherit', env: { ...process.env, ...(!values.quick && { PROVE_VENDORS: 'full' }) } },
-)
+const run = spawn('vitest', ['run', '--project', 'journeys', '--reporter', reporter, ...alone, ...files], {
+  stdio: 'inherit',
+  env: { ...process.env, ...(!values.quick && { PROVE_VENDORS: 'full' }) },
+})
 run.on('exit', (code) => (process.exitCode = code ?? 1))

@@ -5,7 +5,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The longest first. */
-const slow = [
+export const slow = [
   'cli/test/package.test.ts',
   'cli/test/openai-package.test.ts',
   'cli/test/snippets.test.ts',

@@ -1,5 +1,5 @@
 /**
- * The baseline: a workflow with the options and as many steps as that of a video, which do nothing. This process also
+ * The baseline: a workflow with as many steps as a video has, which do nothing. This process also
  * starts it and resolves what it waits for. A message with a number runs so many and is answered when all have ended.
  */
 import { createServer } from 'node:http2'
@@ -7,7 +7,6 @@ import { createServer } from 'node:http2'
 import * as restate from '@restatedev/restate-sdk'
 import { Pool } from 'undici'
 
-import { durable } from '../../gateway/src/platform/engine/restate.ts'
 import { answerRuns } from './answer-runs.ts'
 
 const [port, ingressUrl = ''] = process.argv.slice(2)
@@ -34,7 +33,12 @@ let onAllEnded = () => {}
 
 const bareWorkflow = restate.workflow({
   name: 'bareWorkflow',
-  options: { ...durable(200), workflowRetention: { days: 1 } },
+  options: {
+    inactivityTimeout: { milliseconds: 200 },
+    abortTimeout: { minutes: 15 },
+    journalRetention: { seconds: 0 },
+    workflowRetention: { days: 1 },
+  },
   handlers: {
     run: async (ctx: restate.WorkflowContext) => {
       const outcome = ctx.awakeable<null>()

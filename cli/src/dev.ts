@@ -10,7 +10,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { environmentWith, loadConfig, type Environment } from '@kinora/gateway/config'
+import { environmentWith, loadConfig, loadSettings, type Environment } from '@kinora/gateway/config'
 import { createLog, type Log } from '@kinora/gateway/log'
 import { migrate } from '@kinora/gateway/main'
 import {
@@ -176,7 +176,7 @@ const settingsFor = (
   ports: Record<'worker' | 'local', number>,
   secrets: Record<'keyHash' | 'link' | 'audit' | 'credential', string>,
 ) => ({
-  HOST: '127.0.0.1',
+  HOST: loadSettings(['DEV_HOST'], outer).DEV_HOST,
   PORT: String(options.port),
   // A web page in a browser on this machine could otherwise reach these ports under its own host name.
   ALLOWED_HOSTS: outer['ALLOWED_HOSTS'] ?? 'localhost,127.0.0.1,[::1]',
@@ -185,6 +185,7 @@ const settingsFor = (
   WORKER_URL: `http://127.0.0.1:${ports.worker}`,
   LOCAL_URL: `http://127.0.0.1:${ports.local}`,
   PROVIDERS_FILE: outer['PROVIDERS_FILE'] ?? providersFile,
+  OFFER_MODELS_WITHOUT_ROUTES: outer['OFFER_MODELS_WITHOUT_ROUTES'] ?? 'true',
   LOCAL_DIRECTORY: join(directory, 'local'),
   MEDIA_DIRECTORY: join(directory, 'media'),
   KEY_HASH_SECRETS: outer['KEY_HASH_SECRETS'] ?? secrets.keyHash,
@@ -253,6 +254,8 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
   await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
   await lockDirectory(directory)
   startup.onLocked()
+  // The directory has keys, and is often inside of a repository.
+  await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 })
   const secrets = await readOrCreate(join(directory, 'secrets.json'), () => ({
     keyHash: randomBytes(32).toString('hex'),
     link: randomBytes(32).toString('hex'),

@@ -18,17 +18,35 @@ const readTemplate = (name: string) => readFile(new URL(name, templates), 'utf8'
 const requiredVariables = (compose: string): Set<string> =>
   new Set([...compose.matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name))
 
+/** The range of the network on which the proxy is. */
+const trustedRange = (compose: string): string => {
+  const [, range] = /\$\{TRUSTED_PROXIES-([^}]+)\}/.exec(compose) ?? []
+  if (range === undefined) throw new Error('The compose file of this package trusts no proxy.')
+  return range
+}
+
 const environmentFile = (
   compose: string,
   given: { url: string; image: string; keys: [string, string][] },
 ): string => {
   const secrets = [...requiredVariables(compose)].filter((name) => name !== 'PUBLIC_URL')
+  const { protocol, port } = new URL(given.url)
   return [
     '# Keep this file secret, and keep a copy of it with your backups: without the secrets, the keys of your customers',
     '# and of your providers are lost.',
     '',
     '# The URL that clients use.',
     `PUBLIC_URL=${given.url}`,
+    ...(protocol === 'https:'
+      ? [
+          '# Caddy serves this URL. Without this line, another proxy has to: let it forward to 127.0.0.1:8787.',
+          'COMPOSE_PROFILES=proxy',
+          ...(port === '' ? [] : [`PUBLIC_PORT=${port}`]),
+        ]
+      : []),
+    '# Proxies that tell the addresses of clients: the network "front" of compose.yaml, on which Caddy is. A proxy on this',
+    '# machine is there, too. If clients reach port 8787 without a proxy, leave the value empty.',
+    `TRUSTED_PROXIES=${trustedRange(compose)}`,
     `KINORA_IMAGE=${given.image}`,
     'PROVIDERS_DIRECTORY=./config',
     '',
@@ -86,6 +104,7 @@ export const init = async (
       about: 'system calls of the services that decode media',
       text: await readTemplate('seccomp.json'),
     },
+    { name: 'deploy/Caddyfile', about: 'the proxy with TLS', text: await readTemplate('Caddyfile') },
     {
       name: 'deploy/create-database.sh',
       about: 'runs once in the database container',
@@ -104,24 +123,31 @@ export const init = async (
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, text, { mode, flag: 'wx' })
   }
-  process.stdout.write(messageFor(directory, files, found))
+  process.stdout.write(messageFor(directory, files, found, publicUrl))
 }
+
+const proxyMessage = (url: string): string =>
+  url.startsWith('https:')
+    ? `Caddy serves ${url} on the ports 80 and ${new URL(url).port || 443} of this machine, with a certificate that it obtains. The name must lead here.`
+    : `The API is published on 127.0.0.1:8787, without TLS. For customers, give the URL that they will use: --url https://media.example.com`
 
 const messageFor = (
   directory: string,
   files: { name: string; about: string }[],
   found: typeof vendors,
+  url: string,
 ): string => {
   const list = files.map(({ name, about }) => `  ${name.padEnd(26)} ${about}\n`).join('')
   const keys =
     found.length === 0
-      ? `No vendor key was found in the environment (${vendors.map(({ variable }) => variable).join(', ')}), so all models use the built-in provider. Add vendors in config/kinora.yaml.\n`
+      ? `No vendor key was found in the environment (${vendors.map(({ variable }) => variable).join(', ')}), so no model has a route yet, and none is offered. Add vendors and routes in config/kinora.yaml, or set OFFER_MODELS_WITHOUT_ROUTES=true in .env to serve all models with the built-in provider.\n`
       : found
           .map(({ name, variable, models }) =>
             Object.keys(models).length === 0
               ? `Found ${variable}: added the provider ${name}. Add routes to its models in config/kinora.yaml.\n`
               : `Found ${variable}: added the provider ${name} and routes for ${Object.keys(models).join(', ')}.\n`,
           )
+          .concat('Models without a route are not offered.\n')
           .join('')
   const enter = directory === '.' ? '' : `  cd ${directory}\n`
   return `Wrote to ${directory}:
@@ -131,5 +157,8 @@ Next:
 ${enter}  docker compose up --detach
   docker compose run --rm api admin create    # prints the first operator key
   docker compose run --rm api doctor          # checks everything and suggests fixes
+
+${proxyMessage(url)}
+The admin API is on http://127.0.0.1:8788 of this machine only; from elsewhere: ssh -L 8788:127.0.0.1:8788 <machine>
 `
 }

@@ -17,7 +17,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
 nodeModule.enableCompileCache()
 const { Command } = await import('commander')
 const { operatorKeyDays, operatorRoles } = await import('@kinora/contract/operator-key')
-const { runRole } = await import('./role.ts')
+const { isRole, runRole, waitIfTold } = await import('./role.ts')
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -152,13 +152,18 @@ program
 
 program
   .command('backup')
-  .argument('<directory>', 'where to create the directory of the backup; other backups in it save copying')
+  .argument(
+    '[directory]',
+    'where to create the directory of the backup; other backups in it save copying (default: BACKUP_DIRECTORY)',
+  )
   .description(
     'Back up the database and the media while the service runs. Exits with 1 if media files are missing.',
   )
-  .action(async (directory: string) => {
+  .action(async (directory: string | undefined) => {
     const { backup } = await import('./backup.ts')
-    process.exitCode = await backup(readDirectory(directory), version)
+    const { loadSettings } = await import('@kinora/gateway/config')
+    const chosen = directory ?? loadSettings(['BACKUP_DIRECTORY']).BACKUP_DIRECTORY ?? ''
+    process.exitCode = await backup(readDirectory(chosen), version)
   })
 
 program
@@ -248,19 +253,17 @@ program
     process.exitCode = await doctor({ isJson: json === true })
   })
 
-/** Adds a hint to connection errors, because the system's message does not name the setting to correct. */
 const explain = (error: unknown): string => {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  const text = typeof message === 'string' && message !== '' ? message : String(error)
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND'
-    ? `${text}\nCould not connect. Check that PostgreSQL is running and that DATABASE_URL is its address.`
-    : text
+  const { message } = error as { message?: unknown }
+  return typeof message === 'string' && message !== '' ? message : String(error)
 }
 
 try {
   await program.parseAsync()
 } catch (error) {
   process.stderr.write(`${explain(error)}\n`)
+  const { exitCode = 1 } = error as { exitCode?: number }
+  if (exitCode === 78 && isRole(process.argv[2])) await waitIfTold()
   // An open IPC channel to the parent process would keep this one alive.
-  process.exit((error as { exitCode?: number }).exitCode ?? 1)
+  process.exit(exitCode)
 }

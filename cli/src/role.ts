@@ -12,6 +12,21 @@ const waitForStop = () =>
     process.once('disconnect', () => resolve())
   })
 
+export const isRole = (command: string | undefined): boolean =>
+  command === 'api' || command === 'worker' || command === 'local'
+
+/** Waits for a signal if ON_INVALID_SETTINGS says so. The container stays, so that it is not restarted again and again. */
+export const waitIfTold = async (): Promise<void> => {
+  const { loadSettings } = await import('@kinora/gateway/config')
+  if (loadSettings(['ON_INVALID_SETTINGS']).ON_INVALID_SETTINGS === 'exit') return
+  const stop = waitForStop()
+  process.stderr.write('Correct them, and start this container again.\n')
+  // A listener of a signal does not keep the process alive.
+  const timer = setInterval(() => undefined, 60_000)
+  await stop
+  clearInterval(timer)
+}
+
 /** Sends Node's warnings and uncaught exceptions to the structured log. */
 const logProcess = (log: Log): void => {
   process.removeAllListeners('warning')

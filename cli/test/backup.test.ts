@@ -242,10 +242,10 @@ test('a backup of an older version is migrated', async () => {
   await using instance = await createInstance()
   await using target = await createTarget()
   await instance.database.postgres.query('drop function ensure_partitions')
-  await instance.database.postgres.query(`delete from migrations where name = '0009-partitions.sql'`)
+  await instance.database.postgres.query(`delete from migrations where name = '0002-partitions.sql'`)
   const { path } = await backUp(instance)
   expect(await kinora(['restore', path], target.environment)).toContain(
-    'migrations: applied 0009-partitions.sql\n',
+    'migrations: applied 0002-partitions.sql\n',
   )
 })
 

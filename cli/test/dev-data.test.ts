@@ -88,6 +88,7 @@ test('the API key of a provider is encrypted with its own secret and readable af
     })
     expect(set.body).toMatchObject({ name: 'acme', credential_hint: '…6789', problem: null })
     expect(statSync(inData('secrets.json')).mode & 0o777).toBe(0o600)
+    expect(readFileSync(inData('.gitignore'), 'utf8')).toBe('*\n')
     expect(readFileSync(inData('dev.pid'), 'utf8')).toBe(String(dev.child.pid))
     expect(await dev.end('SIGTERM')).toBe(0)
     expect(existsSync(inData('dev.pid'))).toBe(false)

@@ -37,6 +37,31 @@ test('writes every setting that the compose file requires, with secrets that onl
   expect(compose).not.toMatch(/^ +build:/m)
 })
 
+const settingsOf = async (directory: string, url: string) => {
+  await init([directory, '--url', url])
+  return parseEnv(await readFile(join(directory, '.env'), 'utf8'))
+}
+
+test.for([
+  ['https://media.example.com', { COMPOSE_PROFILES: 'proxy' }],
+  ['https://media.example.com:8443', { COMPOSE_PROFILES: 'proxy', PUBLIC_PORT: '8443' }],
+  ['http://127.0.0.1:8787', {}],
+] as const)(
+  '%s is served by the proxy if it needs TLS, and the API trusts the proxy',
+  async ([url, expected]) => {
+    await using directory = await newDirectory()
+    const given = await settingsOf(directory.path, url)
+    const { COMPOSE_PROFILES, PUBLIC_PORT } = given
+    expect({ ...(COMPOSE_PROFILES && { COMPOSE_PROFILES }), ...(PUBLIC_PORT && { PUBLIC_PORT }) }).toEqual(
+      expected,
+    )
+    const compose = await readFile(join(directory.path, 'compose.yaml'), 'utf8')
+    expect(given['TRUSTED_PROXIES']).toMatch(/^[\d.]+\/24$/)
+    expect(compose).toContain(`subnet: '\${FRONT_SUBNET:-${given['TRUSTED_PROXIES']}}'`)
+    await stat(join(directory.path, 'deploy/Caddyfile'))
+  },
+)
+
 test.for([[], vendors])(
   'the providers of all keys in the environment are in a valid file (%#)',
   async (found) => {

@@ -170,7 +170,7 @@ test('doctor reports each check with a fix and exits with 1 if a required one fa
   await expect(broken).rejects.toMatchObject({
     code: 1,
     stdout: expect.stringMatching(
-      /✗ ffprobe [^]*✗ sandbox +media is refused \(REQUIRE_SANDBOX\): \/nowhere\/bwrap was not found\n +→ Install bubblewrap[^]*✗ PostgreSQL +the database has not been migrated\n +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
+      /✗ ffprobe [^]*✗ sandbox +media is refused \(REQUIRE_SANDBOX\): \/nowhere\/bwrap was not found +→ Install bubblewrap[^]*✗ PostgreSQL +the database has not been migrated +→ kinora migrate\n✗ Redis [^]*✗ Restate .*ECONNREFUSED/,
     ),
   })
 })

@@ -133,7 +133,7 @@ test('migrate applies all migrations to an empty database in order', async () =>
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')
   const { stdout } = await kinora(['migrate'], { DATABASE_URL: database.url })
-  expect(stdout).toMatch(/^Applied 0001-accounts-and-keys\.sql, 0002-billing\.sql, /)
+  expect(stdout).toMatch(/^Applied 0001-initial-schema\.sql, 0002-partitions\.sql/)
 })
 
 test('invalid settings exit with 78 and an unreachable database with 1, each with a fix in the message', async () => {
@@ -147,9 +147,31 @@ test('invalid settings exit with 78 and an unreachable database with 1, each wit
   })
   await expect(kinora(['migrate'], { DATABASE_URL: 'postgres://127.0.0.1:9/none' })).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Check that PostgreSQL is running and that DATABASE_URL is its address.'),
+    stderr: expect.stringMatching(
+      /^PostgreSQL at 127\.0\.0\.1:9\/none \(DATABASE_URL\) cannot be used: .* Check that it is running/,
+    ),
   })
 })
+
+test.for(['api', 'worker', 'local'])(
+  '%s with invalid settings waits for a signal if it must not be restarted, and other commands exit',
+  async (role) => {
+    const environment = { ON_INVALID_SETTINGS: 'wait', LOCAL_RENDERS: 'many' }
+    const child = spawn(process.execPath, [program, role], {
+      env: { PATH: process.env['PATH'], ...environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const lines: string[] = []
+    for await (const line of createInterface(child.stderr)) {
+      lines.push(line)
+      if (line === 'Correct them, and start this container again.') break
+    }
+    expect(lines.join('\n')).toContain('LOCAL_RENDERS must be a whole number')
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([78, null])
+    await expect(kinora(['migrate'], environment)).rejects.toMatchObject({ code: 78 })
+  },
+)
 
 test.for(['abc', '0', '65536', '80.5', '-1', ''])('dev rejects --port %s', async (port, { signal }) => {
   await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))

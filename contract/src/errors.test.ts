@@ -38,10 +38,10 @@ test.each(reference)('%s has status %i and type %s', (code, status, type) => {
   expect(errors[code]).toMatchObject({ status, type })
 })
 
-test('every error has a message and a remedy in full sentences', () => {
-  for (const { message, remedy } of Object.values(errors)) {
+test('every error has a message and a hint in full sentences', () => {
+  for (const { message, hint } of Object.values(errors)) {
     expect(message).toMatch(/^[A-Z].*\.$/)
-    expect(remedy).toMatch(/^[A-Z].*\.$/)
+    expect(hint).toMatch(/^[A-Z].*\.$/)
   }
 })
 

@@ -13,6 +13,13 @@ export const Micros = (description: string) =>
 export const RequestMicros = (description: string, minimum = 0) =>
   Type.Integer({ minimum, maximum: amountMax, description: `${description} In millionths of \`currency\`.` })
 
+/** A quantity that need not be whole, such as seconds of audio: decimal text, because a JSON number may be rounded. */
+export const Quantity = (description: string) =>
+  Type.String({
+    pattern: '^\\d+(\\.\\d{1,3})?$',
+    description: `${description} Decimal text with at most three decimals.`,
+  })
+
 export const Currency = Type.String({
   pattern: '^[A-Z]{3}$',
   'x-demand': 'a currency code of three capital letters such as USD',

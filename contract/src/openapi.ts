@@ -14,12 +14,18 @@ const errorObject = {
     error: {
       type: 'object',
       description: 'The error.',
-      required: ['message', 'type', 'code'],
+      required: ['message', 'type', 'code', 'hint', 'doc_url', 'request_id'],
       properties: {
         message: { type: 'string', description: 'What is wrong, as a sentence for people.' },
         type: { type: 'string', description: 'The class of errors that the code belongs to.' },
         code: { type: 'string', description: 'What is wrong, as a code for programs.' },
         param: { type: 'string', description: 'The invalid or missing parameter, if there is one.' },
+        hint: { type: 'string', description: 'How to fix errors with this code, as a sentence for people.' },
+        doc_url: { type: 'string', description: 'The section of this code on the page of error codes.' },
+        request_id: {
+          type: 'string',
+          description: 'The id of the request, as in `x-request-id`. Operators find the request by it.',
+        },
       },
     },
   },

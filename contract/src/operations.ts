@@ -24,6 +24,17 @@ export const operations = {
   ...accountOperations,
   ...modelOperations,
   ...mediaOperations,
+  getErrorDocs: {
+    id: 'getErrorDocs',
+    method: 'GET',
+    path: '/docs/errors',
+    summary: 'Show the error codes',
+    description:
+      'Returns an HTML page that explains every error code. The `doc_url` of an error is the address of its section.',
+    access: 'none',
+    answer: { description: 'An HTML page.', contentType: 'text/html' },
+    errors: [],
+  },
   getOpenapi: {
     id: 'getOpenapi',
     method: 'GET',

@@ -40,6 +40,8 @@ export interface VendorJobStore extends JobStore {
   faults: VendorFaults
   counts: VendorCounts
   jobs: () => VendorJob[]
+  /** The prompts with a fault that has never happened, because the vendor was not asked at its point. */
+  unusedFaults: () => string[]
   /** Ends all jobs that never finish, one after the other over this time. */
   release: (overMs: number) => void
 }
@@ -50,6 +52,7 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
   const recordsByReference = new Map<string, JobRecord>()
   const submitsByKey = new Map<string, number>()
   const faultsByKey = new Map<string, RequestedFault[]>()
+  const requestedFaults: { prompt: string; fault: RequestedFault; times: number }[] = []
   const faults: VendorFaults = { ...noFaults }
   const counts: VendorCounts = { ...noCounts }
 
@@ -59,7 +62,7 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
     const submitKey = order.idempotencyKey ?? order.prompt
     const attempt = (submitsByKey.get(submitKey) ?? 0) + 1
     submitsByKey.set(submitKey, attempt)
-    const faultQueue = faultsByKey.get(submitKey) ?? faultsIn(order.prompt)
+    const faultQueue = faultsByKey.get(submitKey) ?? requestFaults(order.prompt)
     faultsByKey.set(submitKey, faultQueue)
     rewriteResponse(directives, undefined, response)
 
@@ -119,6 +122,13 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
       return Object.create(record.job, { id: { value: latest.job.id, enumerable: true } }) as AcceptedJob
     }
     return (await applyFault(fault, 'submit', response, refuse)) ? record.job : undefined
+  }
+
+  function requestFaults(prompt: string): RequestedFault[] {
+    const requested = faultsIn(prompt)
+    for (const fault of requested)
+      if (fault.times !== Infinity) requestedFaults.push({ prompt, fault, times: fault.times })
+    return requested
   }
 
   function accept(order: JobOrder, directives: PromptDirectives, faultQueue: RequestedFault[]): JobRecord {
@@ -341,6 +351,8 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
         notifyAtEnd(record)
       })
     },
+    unusedFaults: () =>
+      requestedFaults.flatMap(({ prompt, fault, times }) => (fault.times === times ? prompt : [])),
     jobs: () =>
       [...records.values()].map(({ job }) => {
         const { doneShare: _share, failCode: _code, durationMs: _duration, ...shown } = job

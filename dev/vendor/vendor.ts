@@ -31,6 +31,8 @@ export interface Vendor {
   /** The provider kinds of its protocols. */
   kinds: string[]
   jobs: () => VendorJob[]
+  /** The prompts with a fault that has never happened, because the vendor was not asked at its point. */
+  unusedFaults: () => string[]
   /** Ends all jobs that never finish, one after the other over this time. */
   release: (overMs: number) => void
   counts: () => VendorCounts
@@ -158,6 +160,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     faults,
     kinds: served.map(({ kind }) => kind),
     jobs: store.jobs,
+    unusedFaults: store.unusedFaults,
     release: store.release,
     counts: () => ({ ...counts }),
     speeches: speech.speeches,

@@ -118,6 +118,16 @@ test.each([
     'ALLOWED_HOSTS must be host names such as localhost or [::1], without scheme and port, got "http://a.example"',
   ],
   [
+    'TRUSTED_PROXIES',
+    '10.0.0.0/8,10.0.0.0/33',
+    'TRUSTED_PROXIES must be addresses or ranges such as 192.0.2.1 or 10.0.0.0/8, got "10.0.0.0/33"',
+  ],
+  [
+    'TRUSTED_PROXIES',
+    'caddy',
+    'TRUSTED_PROXIES must be addresses or ranges such as 192.0.2.1 or 10.0.0.0/8, got "caddy"',
+  ],
+  [
     'FETCH_DNS_SERVERS',
     '192.0.2.53,dns.example',
     'FETCH_DNS_SERVERS must be IP addresses with an optional port, such as 192.0.2.53 or [2001:db8::53]:5353, got "192.0.2.53,dns.example"',
@@ -130,7 +140,7 @@ test.each([
   ['CURRENCY', 'ABC', 'CURRENCY must be the ISO 4217 code of a currency, such as USD or EUR, got "ABC"'],
 ])('%s=%s is refused with what is allowed', (name, value, problem) => {
   expect(() => loadConfig({ ...least, [name]: value })).toThrow(
-    new ConfigError(`The configuration is invalid:\n  - ${problem}`),
+    new ConfigError(`The configuration is invalid:\n  - ${problem}`, [problem]),
   )
 })
 

@@ -4,8 +4,10 @@
  */
 import { Resolver } from 'node:dns'
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 
 import type { ScopeLimits } from './admission/admission.ts'
 import { AllowedHosts } from './platform/allowed-hosts.ts'
@@ -29,6 +31,21 @@ class SettingError extends Error {}
 const text = (text: string) => text
 const optional = (text: string) => (text === '' ? undefined : text)
 const list = (text: string) => text.split(',').flatMap((part) => part.trim() || [])
+const isAddressRange = (text: string) => {
+  const [address = '', bits = '0', ...rest] = text.split('/')
+  return (
+    isIP(address) !== 0 &&
+    /^\d+$/.test(bits) &&
+    Number(bits) <= (isIP(address) === 4 ? 32 : 128) &&
+    rest.length === 0
+  )
+}
+const addressRanges = (text: string) => {
+  const ranges = list(text)
+  const wrong = ranges.find((range) => !isAddressRange(range))
+  if (wrong === undefined) return ranges
+  throw new SettingError(`must be addresses or ranges such as 192.0.2.1 or 10.0.0.0/8, got "${wrong}"`)
+}
 const hosts = (text: string) => {
   const names = list(text)
   const wrong = names.find((name) => !/^(?:[\w.-]+|\[[\da-f:.]+\])$/i.test(name))
@@ -158,9 +175,10 @@ export const settings = {
       'Host names, separated by commas, for which a role answers, besides the host of PUBLIC_URL, WORKER_URL or LOCAL_URL. Requests with another Host header get 421. Health checks are answered for every host. Default: every host; `kinora dev` allows this machine only.',
   }),
   TRUSTED_PROXIES: setting({
-    read: list,
+    read: addressRanges,
     default: '',
-    description: 'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas.',
+    description:
+      'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas. Without it, all clients behind a proxy share the rate limit of its address.',
   }),
   DATABASE_URL: setting({ read: text, description: 'Connection URL of PostgreSQL 15 or later.' }),
   DATABASE_PASSWORD: setting({
@@ -241,12 +259,6 @@ export const settings = {
     description:
       'File with more of these keys, one per line, such as the public.key that `kinora engine-key` writes.',
   }),
-  ENGINE_SUSPEND_AFTER_MS: setting({
-    read: integer(0),
-    default: '60000',
-    description:
-      'How long a step may take before the engine suspends its run; the next step then needs a replay. 0 replays at every step.',
-  }),
   KEY_HASH_SECRETS: setting({
     read: secrets,
     description:
@@ -277,6 +289,12 @@ export const settings = {
     read: text,
     default: '.kinora/media',
     description: 'Directory of the results, shared by all API and worker processes.',
+  }),
+  BACKUP_DIRECTORY: setting({
+    read: optional,
+    default: '',
+    description:
+      'Directory in which `kinora backup` makes backups unless it is given another. `kinora doctor` warns if the newest one is older than two days.',
   }),
   MEDIA_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
@@ -477,7 +495,7 @@ export const settings = {
   }),
   OVERLOAD_WAITING_CREATES: setting({
     read: integer(0),
-    default: '0',
+    default: '40',
     isLimit: true,
     description:
       'Creates that may wait in one API process for their checks and their commit, together with the queries that wait for a database connection; 0 for no limit. Above it, creates are refused, first those of the accounts with most of them.',
@@ -526,6 +544,12 @@ export const settings = {
     default: '',
     description:
       'YAML file with providers, routes and changes to the catalog. Default: only the built-in provider. `kinora dev` has its own, with the model names of the `openai` SDKs.',
+  }),
+  OFFER_MODELS_WITHOUT_ROUTES: setting({
+    read: flag,
+    default: 'false',
+    description:
+      'Whether models without routes are offered if the built-in provider would serve them, at their full price. `kinora dev` offers them. Routes to the built-in provider are always offered.',
   }),
   PROVIDERS_ALLOW_LINK_LOCAL: setting({
     read: flag,
@@ -611,11 +635,23 @@ export const settings = {
     default: 'info',
     description: `The lowest level that is logged: ${logLevels.join(', ')}.`,
   }),
+  DEV_HOST: setting({
+    read: text,
+    default: '127.0.0.1',
+    description:
+      'Address on which the API of `kinora dev` listens. The image for trying it out sets it to 0.0.0.0, because a container publishes the port.',
+  }),
   DRAIN_SECONDS: setting({
     read: integer(0),
     default: '75',
     description:
       'How long a stopping process waits for requests and steps under way, after LAME_DUCK_SECONDS. In less time than the longest submitTimeoutMs, a stopping worker may lose the response to a submit.',
+  }),
+  ON_INVALID_SETTINGS: setting({
+    read: oneOf(['exit', 'wait']),
+    default: 'exit',
+    description:
+      'What a role with invalid settings does after it has reported them: exit with code 78, or wait until it is stopped. Docker restarts a container after every exit code, so compose.yaml sets it to wait.',
   }),
   LAME_DUCK_SECONDS: setting({
     read: integer(0),
@@ -645,6 +681,13 @@ export interface Config extends Values {
 }
 
 export class ConfigError extends Error {
+  readonly problems: string[]
+
+  constructor(message: string, problems = [message]) {
+    super(message)
+    this.problems = problems
+  }
+
   /** EX_CONFIG of sysexits.h. Service managers can be told not to restart a program that ends with it. */
   readonly exitCode = 78
 }
@@ -703,8 +746,8 @@ const readPassword = (file: string): string => {
 }
 
 const assertUsable = (problems: string[]) => {
-  if (problems.length > 0)
-    throw new ConfigError(`The configuration is invalid:\n  - ${problems.join('\n  - ')}`)
+  if (problems.length === 0) return
+  throw new ConfigError(`The configuration is invalid:\n  - ${problems.join('\n  - ')}`, problems)
 }
 
 /** Reads only some settings. */
@@ -810,6 +853,17 @@ export const environmentWith = (given: Partial<Record<SettingName, string>> & En
   ...process.env,
   ...given,
 })
+
+/** The environment with the variables of the file `.env` in a directory, which do not replace those that are set. */
+export const environmentIn = (directory: string): Environment => {
+  let text = ''
+  try {
+    text = readFileSync(join(directory, '.env'), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  return { ...parseEnv(text), ...process.env }
+}
 
 /**
  * Lets the engine's SDK make warnings and errors only; call it before the SDK is loaded. By default it also formats messages about

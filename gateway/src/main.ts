@@ -1,22 +1,29 @@
 /** Starts the roles of the service and runs its one-off commands. */
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 
 import { auditMedia, type MediaAudit } from './backup/audit-media.ts'
-import { countOpenTasks, type OpenTaskCounts } from './backup/backup-store.ts'
-import { settingsWithoutSecret, type Manifest } from './backup/manifest.ts'
+import { countOpenTasks, readServer, type OpenTaskCounts } from './backup/backup-store.ts'
+import { listBackups } from './backup/list-backups.ts'
+import { readManifest, settingsWithoutSecret, type Manifest } from './backup/manifest.ts'
 import { restoreBackup } from './backup/restore-backup.ts'
 import { takeBackup, type Backup } from './backup/take-backup.ts'
 import { runFullAudit } from './billing/ledger/audit-ledger.ts'
 import { environmentWith, type Config, type Environment } from './config.ts'
+import { listen } from './http/server/listening-sockets.ts'
 import type { EngineCheck } from './platform/engine/anti-entropy.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
-import { connectPostgres, type Postgres } from './platform/postgres.ts'
+import { assertUsable, connectPostgres, type Postgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
+import type { AccessTest } from './providers/port/access.ts'
+import { createProviders } from './providers/registry.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
 import { sweep, type SweepDependencies, type Swept } from './retention/sweep.ts'
 import { wireApi } from './wiring/api.ts'
+import { connectProviders } from './wiring/connect.ts'
 import { runEngineCheck } from './wiring/engine.ts'
+import { offeredModels } from './wiring/offered-models.ts'
 import { wireRetention } from './wiring/retention.ts'
 import { wireWorker } from './wiring/worker.ts'
 
@@ -27,9 +34,10 @@ export interface Running {
 export const startApi = async (config: Config, log: Log): Promise<Running> => {
   for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
   const { app, adminApp, close } = await wireApi(config, log)
-  const url = await app.listen({ host: config.HOST, port: config.PORT })
+  const url = await listen(app, { host: config.HOST, port: config.PORT })
   const { ADMIN_HOST: host, ADMIN_PORT: port } = config
-  const adminUrl = port === undefined ? undefined : await adminApp?.listen({ host, port })
+  const adminUrl =
+    port === undefined || adminApp === undefined ? undefined : await listen(adminApp, { host, port })
   log.info({ url, adminUrl }, 'api.started')
   return { close }
 }
@@ -52,6 +60,7 @@ export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>
   const log = createLog({ level: config.LOG_LEVEL }, 'migrate')
   const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 1 }, log)
   try {
+    await assertUsable(postgres, config.DATABASE_URL)
     return await migrateDatabase(postgres, {
       onLocked: (migration) => log.warn({ migration }, 'migrate.waits-for-lock'),
     })
@@ -90,6 +99,7 @@ export const auditLedger = async (
     createLog({ level: config.LOG_LEVEL }, 'audit'),
   )
   try {
+    await assertUsable(postgres, config.DATABASE_URL)
     await assertMigrated(postgres)
     return await runFullAudit(postgres)
   } finally {
@@ -127,6 +137,7 @@ const withBackupDatabase = async <Result>(
     createLog({ level: config.LOG_LEVEL }, 'backup'),
   )
   try {
+    await assertUsable(postgres, config.DATABASE_URL)
     return await work({
       postgres,
       databaseUrl: config.DATABASE_URL,
@@ -184,19 +195,80 @@ export const restore = (config: BackupConfig, path: string, progress: Progress):
 export const checkEngine = (config: Config): Promise<EngineCheck> =>
   runEngineCheck(config, createLog({ level: config.LOG_LEVEL }, 'engine'))
 
-/** Describes the missing migrations; throws if the database is unreachable. */
-export const findMigrationProblem = async (
-  config: Pick<Config, 'DATABASE_URL'>,
-): Promise<string | undefined> => {
+export interface DatabaseState {
+  /** Describes the missing migrations. */
+  migrationProblem: string | undefined
+  serverMajor: number
+  /** The time of the server. */
+  now: Date
+}
+
+/** Throws if the database is unreachable. */
+export const inspectDatabase = async (config: Pick<Config, 'DATABASE_URL'>): Promise<DatabaseState> => {
   const postgres = connectPostgres(
     { url: config.DATABASE_URL, connectionsMax: 1 },
     createLog({ level: 'silent' }, 'doctor'),
   )
   try {
-    return await migrationProblem(postgres)
+    const { major, now } = await readServer(postgres)
+    return { migrationProblem: await migrationProblem(postgres), serverMajor: major, now }
   } finally {
     await postgres.close()
   }
+}
+
+export interface ProviderState {
+  name: string
+  /** The outcome of a call that creates no work. */
+  test: AccessTest
+}
+
+export interface OfferState {
+  providers: ProviderState[]
+  /** How many models customers can use, of how many. */
+  offered: number
+  models: number
+}
+
+/** The providers of the file, without those that operators have set. */
+const providersOfFile = (config: Config) => {
+  const file = config.readRoutingConfig((path) => readFileSync(path, 'utf8'))
+  const liveConfig = { current: () => file, onChange: () => () => undefined, stop: async () => undefined }
+  return { liveConfig, providers: createProviders(liveConfig, { ffmpegPath: config.FFMPEG_PATH }) }
+}
+
+/** Tests the enabled providers with their keys. Includes those that operators have set, if the database can be used. */
+export const inspectProviders = async (config: Config, usesDatabase: boolean): Promise<OfferState> => {
+  const log = createLog({ level: 'silent' }, 'doctor')
+  const postgres = usesDatabase
+    ? connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+    : undefined
+  const { liveConfig, providers } =
+    postgres === undefined ? providersOfFile(config) : await connectProviders(config, postgres, log)
+  try {
+    const tested = providers.all().filter(({ acceptsJobs }) => acceptsJobs)
+    const { models } = liveConfig.current()
+    const offered = config.OFFER_MODELS_WITHOUT_ROUTES
+      ? models
+      : offeredModels(liveConfig.current(), providers.all())
+    return {
+      providers: await Promise.all(
+        tested.map(async ({ name, testAccess }) => ({ name, test: await testAccess() })),
+      ),
+      offered: Object.keys(offered).length,
+      models: Object.keys(models).length,
+    }
+  } finally {
+    await liveConfig.stop()
+    await postgres?.close()
+  }
+}
+
+/** When the newest complete backup in a directory was made; undefined if there is none. */
+export const findNewestBackup = async (directory: string): Promise<Date | undefined> => {
+  const newest = (await listBackups(directory)).find(({ isComplete }) => isComplete)
+  const manifest = newest && (await readManifest(newest.path))
+  return manifest && new Date(manifest.snapshot_at)
 }
 
 /** Throws if Redis is unreachable. */

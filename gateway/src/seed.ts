@@ -10,7 +10,7 @@ import { formatAmount } from './billing/money/money.ts'
 import { ConfigError, type Config } from './config.ts'
 import { createLog } from './platform/log.ts'
 import { assertMigrated } from './platform/migrate.ts'
-import { connectPostgres, type Postgres } from './platform/postgres.ts'
+import { assertUsable, connectPostgres, type Postgres } from './platform/postgres.ts'
 import { uuidV7 } from './platform/uuid.ts'
 import { referenceModels } from './provider-config/reference-models.ts'
 import { recordCurrency } from './settings/currency-store.ts'
@@ -29,6 +29,7 @@ const withPostgres = async <Result>(
   const log = createLog({ level: config.LOG_LEVEL }, 'seed')
   const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
   try {
+    await assertUsable(postgres, config.DATABASE_URL)
     await assertMigrated(postgres)
     return await work(postgres)
   } finally {

@@ -30,8 +30,14 @@ const workload = (component: string): Workload => {
   if (found === undefined) throw new Error(`no workload ${component}`)
   return found
 }
-const podOf = (component: string) => workload(component).spec.template.spec
-const containerOf = (component: string): Container => podOf(component).containers[0]
+/** The migration is the init container of the API and the workers. */
+const podOf = (component: string) => workload(component === 'migrate' ? 'api' : component).spec.template.spec
+const containerOf = (component: string): Container => {
+  const { initContainers, containers } = podOf(component)
+  if (component !== 'migrate') return containers[0]
+  if (initContainers === undefined) throw new Error('no init container')
+  return initContainers[0]
+}
 const named = (kind: string, name: string): Manifest | undefined =>
   manifests.find((each) => each.kind === kind && each.metadata.name === name)
 const keysOf = (kind: string, name: string) => Object.keys(named(kind, name)?.data ?? {})
@@ -74,21 +80,28 @@ const kubectl = spawnSync('kubectl', ['version', '--client', '--output=json'], {
 
 // An extra check of our own reader, which is what all other tests use.
 if (kubectl.stdout?.includes('kustomizeVersion')) {
-  test('kubectl builds the same manifests, apart from the hashes in generated names', () => {
-    const { directory, remove } = copyExample()
-    try {
-      const { stdout, stderr } = spawnSync('kubectl', ['kustomize', directory], { encoding: 'utf8' })
-      expect(stderr).toBe('')
-      const built = parseAllDocuments(
-        stdout.replaceAll(/(kinora-(?:settings|secrets|engine-identity))-[\da-z]{10}\b/g, '$1'),
-      ).map((document) => document.toJS() as Manifest)
-      const ordered = (list: Manifest[]) =>
-        list.toSorted((a, b) => (a.kind + a.metadata.name < b.kind + b.metadata.name ? -1 : 1))
-      expect(ordered(built)).toEqual(ordered(buildKustomization(directory)))
-    } finally {
-      remove()
-    }
-  })
+  test.for([
+    [[]],
+    [['sandbox', 'apparmor-profile', 'worker-autoscaling']],
+    [['sandbox', 'without-apparmor']],
+  ] as const)(
+    'kubectl builds the same manifests, apart from the hashes in generated names (%j)',
+    ([more]) => {
+      const { directory, remove } = copyExample([...more])
+      try {
+        const { stdout, stderr } = spawnSync('kubectl', ['kustomize', directory], { encoding: 'utf8' })
+        expect(stderr).toBe('')
+        const built = parseAllDocuments(
+          stdout.replaceAll(/(kinora-(?:settings|secrets|engine-identity))-[\da-z]{10}\b/g, '$1'),
+        ).map((document) => document.toJS() as Manifest)
+        const ordered = (list: Manifest[]) =>
+          list.toSorted((a, b) => (a.kind + a.metadata.name < b.kind + b.metadata.name ? -1 : 1))
+        expect(ordered(built)).toEqual(ordered(buildKustomization(directory)))
+      } finally {
+        remove()
+      }
+    },
+  )
 }
 
 test('the build fails if a secret is missing, and the repository contains none', () => {
@@ -238,35 +251,98 @@ test.for(roles)('%s runs as the user of the image and writes only to volumes', (
   if (MEDIA_DIRECTORY !== undefined) expect(MEDIA_DIRECTORY).toBe(ofImage)
 })
 
-test.for(workloads.map(componentOf))('%s meets the Pod Security Standard `restricted`', (component) => {
-  const { securityContext, automountServiceAccountToken, volumes } = podOf(component)
-  expect(automountServiceAccountToken).toBe(false)
-  expect(containerOf(component).securityContext).toEqual({
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-  })
-  // The example is built with components/apparmor-profile.
-  const isDecoding = decoding.includes(component)
-  expect(securityContext).toMatchObject({
-    runAsNonRoot: true,
-    seccompProfile: isDecoding
-      ? { type: 'Localhost', localhostProfile: 'kinora.json' }
-      : { type: 'RuntimeDefault' },
-  })
-  expect(securityContext.appArmorProfile).toEqual(
-    isDecoding ? { type: 'Localhost', localhostProfile: 'kinora' } : undefined,
-  )
-  for (const volume of volumes) expect(volume).not.toHaveProperty('hostPath')
-  expect(JSON.stringify(workload(component))).not.toMatch(/"host(Network|PID|IPC|Port)"|"privileged"/)
+test('the database is migrated before the API and the workers start, and no Job needs to be deleted for an update', () => {
+  for (const role of ['api', 'worker']) {
+    expect(podOf(role).initContainers?.map(({ args, image }) => [args, image])).toEqual([
+      [['migrate'], containerOf(role).image],
+    ])
+    expect(podOf(role).initContainers).toEqual(podOf('migrate').initContainers)
+  }
+  expect(manifests.filter(({ kind }) => kind === 'Job').map(({ metadata }) => metadata.name)).toEqual([
+    'kinora-pull-models',
+  ])
 })
 
-test.for(workloads.map(componentOf))(
+const enforced = (given: Manifest[]) =>
+  given.find(({ kind }) => kind === 'Namespace')?.metadata.labels?.['pod-security.kubernetes.io/enforce']
+
+test('the namespace of the example enforces `restricted`', () => {
+  expect(enforced(manifests)).toBe('restricted')
+})
+
+test.for([...workloads.map(componentOf), 'migrate'])(
+  '%s meets the Pod Security Standard `restricted` on any node',
+  (component) => {
+    const { securityContext, automountServiceAccountToken, volumes } = podOf(component)
+    expect(automountServiceAccountToken).toBe(false)
+    expect(containerOf(component).securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+    expect(securityContext.appArmorProfile).toBeUndefined()
+    for (const volume of volumes) expect(volume).not.toHaveProperty('hostPath')
+    expect(JSON.stringify(podOf(component))).not.toMatch(/"host(Network|PID|IPC|Port)"|"privileged"/)
+  },
+)
+
+test('without a profile on the nodes, media is decoded without a sandbox', () => {
+  for (const role of decoding) expect(environmentOf(role)['REQUIRE_SANDBOX']).toBe('false')
+})
+
+test.for([
+  ['apparmor-profile', { type: 'Localhost', localhostProfile: 'kinora' }, 'restricted'],
+  ['without-apparmor', { type: 'Unconfined' }, 'privileged'],
+] as const)(
+  'with the sandbox and %s, media is decoded in the sandbox or not at all',
+  ([name, appArmor, level]) => {
+    const built = exampleManifests(['sandbox', name])
+    expect(built.flatMap(problemsOf)).toEqual([])
+    expect(enforced(built)).toBe(level)
+    for (const each of built.filter(isWorkload)) {
+      const { securityContext, containers } = each.spec.template.spec
+      const isDecoding = decoding.includes(componentOf(each))
+      expect(securityContext.seccompProfile).toEqual(
+        isDecoding ? { type: 'Localhost', localhostProfile: 'kinora.json' } : { type: 'RuntimeDefault' },
+      )
+      expect(securityContext.appArmorProfile).toEqual(isDecoding ? appArmor : undefined)
+      const own = containers[0].env?.find((variable) => variable.name === 'REQUIRE_SANDBOX')
+      if (componentOf(each) === 'local') expect(own?.value).toBe('true')
+    }
+    const shared = built.find(({ metadata }) => metadata.name === 'kinora-settings')
+    expect(shared?.data?.['REQUIRE_SANDBOX']).toBe('true')
+  },
+)
+
+test('with autoscaling, Restate allows the largest number of workers, and nothing else sets the number', () => {
+  const built = exampleManifests(['worker-autoscaling'])
+  expect(built.flatMap(problemsOf)).toEqual([])
+  const find = (kind: string, name: string) =>
+    built.find((each) => each.kind === kind && each.metadata.name === name) as Workload | undefined
+  const scaler = find('HorizontalPodAutoscaler', 'kinora-worker')
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'kinora-worker' }
+  expect(scaler).toMatchObject({ spec: { scaleTargetRef, maxReplicas: 4 } })
+  expect(find('Deployment', 'kinora-worker')?.spec.replicas).toBeUndefined()
+  const limit = find('StatefulSet', 'kinora-restate')?.spec.template.spec.containers[0].env?.find(
+    ({ name }) => name === 'RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT',
+  )
+  expect(Number(limit?.value)).toBe(Number(settings.LIMIT_DOWNLOADS.default) * 4 + 24)
+})
+
+test('the commands of the guide that run in the image are those of its PATH', () => {
+  const guide = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+  const commands = [...guide.matchAll(/kubectl .*exec \S+ -- (\S+)/g)].map(([, program]) => program)
+  expect(commands.length).toBeGreaterThan(1)
+  for (const program of commands) expect(dockerfile).toContain(`/usr/local/bin/${program}`)
+})
+
+test.for([...workloads.map(componentOf), 'migrate'])(
   '%s has requests, and the limit of memory of compose.yaml',
   (component) => {
     const { requests, limits } = containerOf(component).resources
     expect(Object.keys(requests).toSorted()).toEqual(['cpu', 'memory'])
-    const isJob = workload(component).kind === 'Job'
+    const isJob = component === 'migrate' || workload(component).kind === 'Job'
     expect(limits['memory']).toBe(
       isJob ? '512Mi' : compose.services[component]?.mem_limit?.replace(/g$/, 'Gi'),
     )
@@ -281,18 +357,17 @@ test('the API and the built-in provider run as many media programs as they have 
 
 /** Settings that a role gets in only one of the two, each with the reason. */
 const onlyInCompose: Record<string, string[]> = {
-  // A file instead of an environment variable.
-  api: ['DATABASE_PASSWORD'],
-  worker: ['DATABASE_PASSWORD'],
+  // A file instead of an environment variable. The admin port is published on the machine instead of forwarded, and Docker
+  // cannot stop restarting a role with invalid settings.
+  api: ['DATABASE_PASSWORD', 'ADMIN_HOST', 'ON_INVALID_SETTINGS'],
+  worker: ['DATABASE_PASSWORD', 'ON_INVALID_SETTINGS'],
+  local: ['ON_INVALID_SETTINGS'],
   migrate: ['DATABASE_PASSWORD'],
 }
 const onlyInKubernetes: Record<string, string[]> = {
-  // The first is the file with the password. Pods are replaced while requests arrive, behind a proxy with another
-  // address; the admin API is not published; nodes have more processors than a pod may use.
-  api: [
-    ...['DATABASE_PASSWORD_FILE', 'ADMIN_PORT', 'DRAIN_SECONDS', 'LAME_DUCK_SECONDS', 'TRUSTED_PROXIES'],
-    'MEDIA_WORK_CONCURRENCY',
-  ],
+  // The first is the file with the password. Pods are replaced while requests arrive; nodes have more processors than a
+  // pod may use; the workers share the settings of the API.
+  api: ['DATABASE_PASSWORD_FILE', 'DRAIN_SECONDS', 'LAME_DUCK_SECONDS', 'MEDIA_WORK_CONCURRENCY'],
   worker: ['DATABASE_PASSWORD_FILE', 'DRAIN_SECONDS', 'TRUSTED_PROXIES'],
   local: ['DRAIN_SECONDS', 'LOCAL_RENDERS'],
   migrate: ['DATABASE_PASSWORD_FILE'],

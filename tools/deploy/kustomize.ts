@@ -87,19 +87,23 @@ const generate = (
 
 type Container = Record<string, unknown>
 interface Operation {
-  op: 'add' | 'replace'
+  op: 'add' | 'replace' | 'remove'
   path: string
-  value: unknown
+  value?: unknown
 }
 
 const applyPatch = (manifest: Manifest, { op, path, value }: Operation) => {
-  const keys = path.split('/').slice(1)
+  const keys = path
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
   const last = keys.pop() ?? ''
   const parent = keys.reduce<unknown>((node, key) => (node as Container | undefined)?.[key], manifest)
   const isPresent = typeof parent === 'object' && parent !== null && last in parent
-  if (typeof parent !== 'object' || parent === null || (op === 'replace' && !isPresent))
+  if (typeof parent !== 'object' || parent === null || (op !== 'add' && !isPresent))
     throw new Error(`${manifest.metadata.name} has no ${path}`)
-  ;(parent as Container)[last] = value
+  if (op === 'remove') delete (parent as Container)[last]
+  else (parent as Container)[last] = value
 }
 
 const patchAll = (manifests: Manifest[], { target, patch }: Patch) => {

@@ -52,6 +52,7 @@ interface PodSpec {
   automountServiceAccountToken: boolean
   terminationGracePeriodSeconds?: number
   securityContext: { seccompProfile: object; appArmorProfile?: object }
+  initContainers?: [Container]
   containers: [Container]
   volumes: Volume[]
 }
@@ -69,23 +70,23 @@ const secretNames = [
   ...['DATABASE_PASSWORD', 'REDIS_URL', 'KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS'],
   ...['AUDIT_SECRETS', 'private.pem', 'public.key'],
 ]
-const componentNames = ['service-monitor', 'apparmor-profile', 'pull-models']
+/** Those that fit any cluster. */
+const componentNames = ['service-monitor', 'pull-models']
 
-/** A copy of deploy/kubernetes whose example has all secrets and components. */
-export const copyExample = (): { directory: string; remove: () => void } => {
+/** A copy of deploy/kubernetes whose example has all secrets, and these components besides those for any cluster. */
+export const copyExample = (more: string[] = []): { directory: string; remove: () => void } => {
   const copy = mkdtempSync(join(tmpdir(), 'kinora-kubernetes-'))
   cpSync(join(root, 'deploy/kubernetes'), copy, { recursive: true })
   const directory = join(copy, 'overlays/example')
   mkdirSync(join(directory, 'secrets'), { recursive: true })
   for (const name of secretNames) writeFileSync(join(directory, 'secrets', name), `placeholder of ${name}`)
-  const components = componentNames.map((name) => `  - ../../components/${name}\n`).join('')
+  const components = [...componentNames, ...more].map((name) => `  - ../../components/${name}\n`).join('')
   writeFileSync(join(directory, 'kustomization.yaml'), `components:\n${components}`, { flag: 'a' })
   return { directory, remove: () => rmSync(copy, { recursive: true, force: true }) }
 }
 
-/** The manifests of the example with all components. */
-export const exampleManifests = (): Manifest[] => {
-  const { directory, remove } = copyExample()
+export const exampleManifests = (more: string[] = []): Manifest[] => {
+  const { directory, remove } = copyExample(more)
   try {
     return buildKustomization(directory)
   } finally {

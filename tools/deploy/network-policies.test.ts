@@ -44,7 +44,7 @@ const inNamespace = (component: string): Endpoint => ({
 })
 const endpoints: Record<string, Endpoint> = {
   ...Object.fromEntries(
-    ['api', 'worker', 'local', 'migrate', 'restate', 'pull-models'].map((name) => [name, inNamespace(name)]),
+    ['api', 'worker', 'local', 'restate', 'pull-models'].map((name) => [name, inNamespace(name)]),
   ),
   postgres: {
     namespace: 'data',
@@ -129,7 +129,6 @@ const table = [
   'api internet: any',
   ...['worker local: 9190', 'worker restate: 8080 9070', 'worker postgres: 5432', 'worker redis: 6379'],
   ...['worker dns: 53', 'worker internet: any'],
-  ...['migrate postgres: 5432', 'migrate dns: 53'],
   ...['restate worker: 9180', 'restate dns: 53'],
   // components/service-monitor and components/pull-models
   'monitoring restate: 5122',

@@ -109,11 +109,13 @@ const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks
   await call('listLedgerEntries', { query: { task_id: tasks.completed, limit: '2' } })
   await call('getTotalUsage', { query: { group_by: 'model', account_id: customer.accountId } })
   // The request log is written with a short delay.
-  await callUntil(
+  const requests = await callUntil(
     'listRequests',
     { query: { task_id: tasks.completed, operation: 'createVideo', limit: '1' } },
     ({ data }) => (data as unknown[]).length > 0,
   )
+  const [request] = requests['data'] as { id: string }[]
+  await call('getRequest', { path: { id: request?.id ?? '' } })
 }
 
 export const runAdminOperations = async (

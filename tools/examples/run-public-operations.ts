@@ -78,6 +78,7 @@ export const runPublicOperations = async (recorder: Recorder, key: string): Prom
   await call('getMe')
   await call('listModels')
   await call('getModel', { path: { id: 'vidB-2' } })
+  await call('getErrorDocs')
   await call('getOpenapi')
   const tasks = await runVideos(recorder)
   await runAudio(recorder, key)

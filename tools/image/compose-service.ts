@@ -16,6 +16,7 @@ export interface Service {
   tmpfs?: string[]
   read_only?: boolean
   cap_drop?: string[]
+  cap_add?: string[]
   security_opt?: string[]
   user?: string
   init?: boolean
@@ -63,6 +64,7 @@ const translations: {
   tmpfs: (value: string[]) => value.flatMap((each) => ['--tmpfs', each]),
   read_only: (value: boolean) => (value ? ['--read-only', '--read-only-tmpfs=false'] : []),
   cap_drop: (value: string[]) => value.flatMap((each) => ['--cap-drop', each]),
+  cap_add: (value: string[]) => value.flatMap((each) => ['--cap-add', each]),
   security_opt: (value: string[], directory) =>
     value.flatMap((each) => [
       '--security-opt',
@@ -87,11 +89,11 @@ export const runParameters = (name: string, service: Service, directory: string)
     return translate(value as never, directory, name)
   })
 
-/** Replaces `${NAME}`, `${NAME:-default}` and `${NAME:?message}`. */
+/** Replaces `${NAME}`, `${NAME-default}`, `${NAME:-default}` and `${NAME:?message}`. */
 export const interpolate = (text: string, variables: Record<string, string | undefined>): string =>
-  text.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, kind?: string, rest?: string) => {
+  text.replace(/\$\{(\w+)(?:(-|:-|:\?)([^}]*))?\}/g, (_, name: string, kind?: string, rest?: string) => {
     const value = variables[name]
-    if (value !== undefined && value !== '') return value
-    if (kind === '-') return rest ?? ''
+    if (value !== undefined && (value !== '' || kind === '-')) return value
+    if (kind === '-' || kind === ':-') return rest ?? ''
     throw new Error(`${name} is not set: ${rest}`)
   })

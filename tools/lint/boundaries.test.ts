@@ -170,7 +170,7 @@ const correct: [file: string, text: string][] = [
     "import './config.ts'\nimport './providers/registry.ts'\nimport './keys/x.ts'\nimport '@kinora/contract/errors'",
   ],
   ['gateway/src/videos/task-store.ts', "import 'pg'\nexport const sql = 'select * from tasks'"],
-  ['gateway/src/videos/make.workflow.ts', "import '@restatedev/restate-sdk'"],
+  ['gateway/src/platform/engine/loop.ts', "import '@restatedev/restate-sdk'"],
   [
     'gateway/src/platform/postgres.ts',
     "import 'pg'\nexport const sql = 'begin isolation level serializable'",

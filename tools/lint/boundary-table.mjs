@@ -39,8 +39,9 @@ export const gatewayZones = {
   http: folder(['auth', 'rate-limits', 'admission'], ['idempotency']),
   idempotency: folder([], ['auth', 'http']),
   billing: folder(['models'], ['auth']),
+  tasks: folder(['billing']),
   videos: folder(
-    ['models', 'billing', 'storage', 'providers/port', 'routing', 'safe-fetch'],
+    ['tasks', 'models', 'billing', 'storage', 'providers/port', 'routing', 'safe-fetch'],
     ['auth', 'http'],
   ),
   characters: folder(['storage', 'safe-fetch', 'videos'], ['http']),
@@ -51,11 +52,11 @@ export const gatewayZones = {
     ['auth', 'http'],
   ),
   'transcription-tasks': folder(
-    ['models', 'billing', 'storage', 'providers/port', 'routing', 'audio'],
+    ['tasks', 'models', 'billing', 'storage', 'providers/port', 'routing', 'audio'],
     ['auth', 'http'],
   ),
   chat: folder(['models', 'billing', 'storage', 'providers/port', 'routing', 'videos', 'audio'], ['http']),
-  webhooks: folder(['videos', 'providers/port'], ['http']),
+  webhooks: folder(['tasks', 'videos', 'providers/port'], ['http']),
   retention: folder(['storage', 'videos', 'transcription-tasks'], ['providers/port', 'http']),
   backup: folder([]),
   settings: folder([]),
@@ -122,8 +123,8 @@ export const restrictedPackages = [
   },
   {
     packages: ['@restatedev/*'],
-    only: ['gateway/src/**/*.workflow.ts', 'gateway/src/platform/engine/restate.ts'],
-    reason: 'only workflows depend on the engine',
+    only: ['gateway/src/platform/engine/**'],
+    reason: 'only platform/engine/ depends on the engine',
   },
   {
     packages: ['undici'],

@@ -1,7 +1,6 @@
 import { boundaries } from './boundaries.mjs'
 import { disableReasons } from './disable-reasons.mjs'
 import { importCycles } from './import-cycles.mjs'
-import { journaled } from './journaled.mjs'
 import { wallClock } from './wall-clock.mjs'
 
 /** The oxlint plugin with the rules of this project. */
@@ -11,7 +10,6 @@ export default {
     boundaries,
     'disable-reasons': disableReasons,
     'import-cycles': importCycles,
-    journaled,
     'wall-clock': wallClock,
   },
 }

@@ -5,18 +5,17 @@ import { isTest } from './boundaries.mjs'
 /** The files of gateway/src that need the time of day, by reason. */
 export const wallClockFiles = {
   'times that are stored or shown, and the days and ids made of them': [
-    ...['admin/audit-log/audit.ts', 'admin/providers/present-health.ts', 'billing/ledger/movements.ts'],
-    'billing/spending/refund.ts',
+    ...['admin/audit-log/audit.ts', 'admin/providers/present-health.ts'],
     ...['billing/metering/meter.ts', 'chat/chat-audio.ts', 'http/completed-request.ts', 'platform/uuid.ts'],
     ...['providers/ai-sdk/ai-sdk-video.ts', 'providers/openai/openai-dialogue.ts', 'seed.ts'],
     ...['rate-limits/rate-limit.ts', 'transcription-tasks/lifecycle/admit-recording.ts'],
-    ...['usage/read-usage.ts', 'videos/lifecycle/submit-video.ts', 'videos/queue/admit-video.ts'],
+    ...['usage/read-usage.ts', 'videos/lifecycle/submit-video.ts', 'videos/queue/candidate.ts'],
     'webhooks/inbound/apply-webhook.ts',
   ],
   'dates at which keys, prices, models, subscriptions, links and files change or expire': [
     ...['admin/keys/create-operator-key.ts', 'admin/keys/rotate-key.ts', 'admin/prices/set-price.ts'],
     ...['auth/authenticate.ts', 'billing/prices/may-be-free.ts', 'models/catalog.ts'],
-    ...['billing/prices/price-list.ts', 'billing/spending/quote.ts', 'billing/spending/spend.ts'],
+    ...['billing/prices/price-list.ts', 'billing/spending/spend.ts'],
     ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/find-linked-file.ts'],
     ...['storage/send-file.ts', 'storage/signed-link.ts', 'transcription-tasks/api/get-transcript.ts'],
     ...['transcription-tasks/lifecycle/settle-transcription.ts', 'videos/api/source-task.ts'],
@@ -30,7 +29,6 @@ export const wallClockFiles = {
     ],
   ],
   'an estimate of the progress, only a hint': ['videos/api/read-status.ts', 'videos/queue/estimate-task.ts'],
-  'the age of a wake-up from another machine, within a margin': ['platform/engine/restate.ts'],
 }
 
 const listed = new Set(Object.values(wallClockFiles).flat())

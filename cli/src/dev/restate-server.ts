@@ -20,8 +20,6 @@ interface RestateServerOptions {
   /** The PEM file of the key with which the server signs its calls; without one it does not sign them. */
   identityKeyFile?: string
   logDirectory: string
-  /** Suspends at every await, so that tests replay each handler from its journal. */
-  alwaysReplay?: boolean
   /** Takes effect only on the first start in a directory. */
   partitions?: number
   log?: (message: string) => void
@@ -92,7 +90,7 @@ function findBinary(): string {
 }
 
 function settings(options: RestateServerOptions): Record<string, string> {
-  const { ports, identityKeyFile, alwaysReplay = false, partitions = 4 } = options
+  const { ports, identityKeyFile, partitions = 4 } = options
   return {
     RESTATE_CLUSTER_NAME: 'kinora-dev',
     RESTATE_NODE_NAME: nodeName,
@@ -119,7 +117,6 @@ function settings(options: RestateServerOptions): Record<string, string> {
     // Per partition. More invocations than one Node process can serve would starve it and stop all progress. Fewer than
     // the long steps of a worker, with a margin, would starve the loops.
     RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT: '72',
-    ...(alwaysReplay && { RESTATE_WORKER__INVOKER__INACTIVITY_TIMEOUT: '0s' }),
     // The calls of a worker that does not respond are soon repeated on another.
     RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL: '5s',
     RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT: '5s',

@@ -5,8 +5,10 @@ type Vendor = (typeof vendors)[number]
 
 const head = `# Providers, models, routes and prices. Changes apply without a restart.
 #
-# The first provider serves every model without routes. The built-in one ("here") makes real but simple media on this
-# machine; give each model that you sell a route to a vendor, and its price.
+# Customers can use the models that have a route. Give each model that you sell a route to a vendor, and its price. The
+# built-in provider ("here") makes real but simple media on this machine; it serves the models whose routes name it, such as
+#   vidA3: { provider: here }
+# or, with OFFER_MODELS_WITHOUT_ROUTES=true in .env, all models without routes.
 providers:
   here: { kind: local }
 `

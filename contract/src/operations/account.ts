@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, periodQuery, taskId, Time } from '../fields.ts'
-import { Currency, Micros } from '../money.ts'
+import { Currency, Micros, Quantity } from '../money.ts'
 import type { Operation } from '../operation.ts'
 
 const PerMinute = (description: string) => Type.Integer({ description })
@@ -108,11 +108,15 @@ export const Me = Type.Object({
 })
 export type Me = Static<typeof Me>
 
-/** The price of a quantity of units. */
+/** The price of a quantity. */
 export const PriceLine = Type.Object({
   unit: Type.String({ description: 'The unit of the price, such as `second`.' }),
   unit_micros: Micros('Price of one unit.'),
-  quantity: Type.Number({ description: 'Number of units.' }),
+  quantity: Quantity('How many seconds, calls, images, characters or tokens were counted.'),
+  unit_size: Type.Integer({
+    description:
+      'How many of them are in one unit, such as 60 seconds in a `minute`. `total_micros` is `unit_micros` times `quantity` divided by `unit_size`, rounded up.',
+  }),
   total_micros: Micros('Price of all units.'),
   currency: Currency,
   version: Type.Optional(Type.Integer({ description: 'Version of the price, if an operator set it.' })),
@@ -188,7 +192,7 @@ export const UsageRow = Type.Object({
   captured_micros: Micros('Amount charged.'),
   refunded_micros: Micros('Amount refunded in the period, also for earlier tasks and requests.'),
   currency: Currency,
-  seconds: Type.Number({ description: 'Seconds of generated video or of processed audio.' }),
+  seconds: Quantity('Seconds of generated video or of processed audio.'),
 })
 export type UsageRow = Static<typeof UsageRow>
 

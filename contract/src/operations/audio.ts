@@ -178,7 +178,7 @@ export const Transcription = Type.Object({
     Type.Object(
       {
         type: Type.Literal('duration', { description: 'The request is billed by duration.' }),
-        seconds: Type.Number({ description: 'Billed seconds of audio.' }),
+        seconds: Type.Integer({ description: 'Seconds of audio, rounded up.' }),
       },
       { description: 'Billed usage. Only in the `openai` dialect.' },
     ),

@@ -20,8 +20,14 @@ export const ModelEngine = Type.Object(
 )
 export type ModelEngine = Static<typeof ModelEngine>
 
+const ModelSize = Type.Object({
+  size: Type.String({ description: 'The name of the size.' }),
+  width: Type.Integer({ description: 'Width of the video in pixels.' }),
+  height: Type.Integer({ description: 'Height of the video in pixels.' }),
+})
+
 export const Model = Type.Object({
-  id: Type.String({ description: 'Id of the model.' }),
+  id: Type.String({ description: 'The name for the parameter `model`: the id of the model, or an alias.' }),
   object: ObjectType('model'),
   created: Time('When the model was released.'),
   owned_by: Type.String({ description: 'The organization that owns the model.' }),
@@ -30,6 +36,9 @@ export const Model = Type.Object({
     description: 'What the model does.',
   }),
   description: Type.Optional(Type.String({ description: 'One sentence about the model.' })),
+  alias_of: Type.Optional(
+    Type.String({ description: 'Id of the model that this is another name of. Only for an alias.' }),
+  ),
   aliases: Type.Array(Type.String(), { description: 'Other names that requests may use.' }),
   endpoints: Type.Array(Type.String(), { description: 'Paths of the endpoints that accept this model.' }),
   seconds: Type.Optional(
@@ -51,15 +60,12 @@ export const Model = Type.Object({
       description: 'The durations at `POST /v1/video/create` in seconds. The first one is the default.',
     }),
   ),
-  sizes: Type.Optional(
-    Type.Array(
-      Type.Object({
-        size: Type.String({ description: 'The value of `size`.' }),
-        width: Type.Integer({ description: 'Width of the video in pixels.' }),
-        height: Type.Integer({ description: 'Height of the video in pixels.' }),
-      }),
-      { description: 'The values of `size` at `POST /v1/videos`.' },
-    ),
+  sizes: Type.Optional(Type.Array(ModelSize, { description: 'The values of `size` at `POST /v1/videos`.' })),
+  frames: Type.Optional(
+    Type.Array(ModelSize, {
+      description:
+        'The sizes at `POST /v1/video/create`. `size` (`large`: 1080 pixels or more on the shorter side) and `orientation`, or `enable_upsample` and `aspect_ratio`, choose one of them.',
+    }),
   ),
   aspect_ratios: Type.Optional(
     Type.Array(Type.String(), { description: 'The values of `aspect_ratio` at `POST /v1/video/create`.' }),
@@ -127,7 +133,8 @@ export const modelOperations = {
     method: 'GET',
     path: '/v1/models',
     summary: 'List models',
-    description: 'Lists the models that this key may use, in a stable order.',
+    description:
+      'Lists the models that this key may use, in a stable order. An alias is listed after its model, with what is different under that name.',
     access: 'key',
     limit: 'read',
     answer: { description: 'The models.', schema: ModelList },
@@ -141,7 +148,7 @@ export const modelOperations = {
     description: 'Returns one model that this key may use.',
     access: 'key',
     limit: 'read',
-    parameters: { path: { id: Type.String({ description: 'Id of the model.' }) } },
+    parameters: { path: { id: Type.String({ description: 'Id or alias of the model.' }) } },
     answer: { description: 'The model.', schema: Model },
     errors: [...errorsOfModels],
   },

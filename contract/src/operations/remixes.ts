@@ -1,11 +1,11 @@
 /** Videos that are made from others: `/v1/videos/{id}/remix` and `/v1/videos/edits`. */
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 
-import { ObjectType, Progress, ReadByEndpoint, taskId, TaskId } from '../fields.ts'
+import { ReadByEndpoint, taskId } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
 import { errorsOfBodies, errorsOfSources, errorsOfTasks, type Operation } from '../operation.ts'
-import { Prompt } from './video-fields.ts'
-import { OpenAiVideo, sizesOfFamilyB } from './videos.ts'
+import { AnyVideo, Prompt } from './video-fields.ts'
+import { sizesOfFamilyB } from './videos.ts'
 
 /** `POST /v1/videos/{id}/remix`. */
 export const RemixBody = Type.Object({
@@ -29,14 +29,6 @@ export const EditBody = Type.Object({
   }),
 })
 
-export const RemixedVideo = Type.Object({
-  id: TaskId,
-  object: ObjectType('video'),
-  status: Type.String({ enum: ['pending', 'queued'], description: 'State of the task: not started yet.' }),
-  progress: Progress,
-})
-export type RemixedVideo = Static<typeof RemixedVideo>
-
 export const remixOperations = {
   remixVideo: {
     id: 'remixVideo',
@@ -50,7 +42,7 @@ export const remixOperations = {
     creates: true,
     parameters: { path: taskId },
     body: { form: [RemixBody], json: [RemixBody], sizeBytesMax: mebibyte },
-    answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
+    answer: { description: 'The created task.', schema: AnyVideo },
     errors: [...errorsOfBodies, ...errorsOfSources, 'upstream_error', ...errorsOfTasks],
   },
   editVideo: {
@@ -64,7 +56,7 @@ export const remixOperations = {
     limit: 'create',
     creates: true,
     body: { form: [EditBody], json: [EditBody], sizeBytesMax: mebibyte },
-    answer: { description: 'The created task.', schema: Type.Union([RemixedVideo, OpenAiVideo]) },
+    answer: { description: 'The created task.', schema: AnyVideo },
     errors: [...errorsOfBodies, ...errorsOfSources, 'upstream_error', ...errorsOfTasks],
   },
 } as const satisfies Record<string, Operation>

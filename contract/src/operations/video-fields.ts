@@ -1,7 +1,7 @@
 /** Fields that the video operations share. */
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 
-import { Nullable, ReadByEndpoint, taskErrorFields, Time } from '../fields.ts'
+import { Nullable, ObjectType, Progress, ReadByEndpoint, taskErrorFields, TaskId, Time } from '../fields.ts'
 
 /** The states of a task. Some responses to a creation also use `queued`. */
 export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as const
@@ -71,15 +71,17 @@ export const CharacterTimestamps = Type.String({
     'The part of the character video to use: `<start>,<end>` in seconds, between one and three seconds long.',
 })
 
-export const TaskModel = Type.String({ description: 'Id of the model that generates the video.' })
+const TaskModel = Type.String({
+  description: 'The model that generates the video, by the name in the request: its id or an alias.',
+})
 
-export const CreatedAt = Time('When the task was created.')
+const CreatedAt = Time('When the task was created.')
 
 export const UpdatedAt = Time('When the status last changed.')
 
-export const Seconds = Type.Integer({ description: 'Duration of the video in seconds.' })
+const Seconds = Type.Integer({ description: 'Duration of the video in seconds.' })
 
-export const Size = Type.String({ description: 'Size of the video, as given in the request.' })
+const Size = Type.String({ description: 'Size of the video, as given in the request.' })
 
 export const EnhancedPrompt = Type.String({
   description:
@@ -90,7 +92,7 @@ export const VideoUrl = Nullable(
   Type.String({ description: 'Signed URL of the video; null until the task is completed.' }),
 )
 
-export const RemixedFrom = Nullable(
+const RemixedFrom = Nullable(
   Type.String({ description: 'Id of the task that this video is a remix of; null if it is not a remix.' }),
 )
 
@@ -118,15 +120,10 @@ export const Status = Type.String({
     'State of the task. In the `openai` dialect, `queued` and `in_progress` replace `pending` and `processing`.',
 })
 
-export const Metadata = Type.Record(
-  Type.String(),
-  Type.Union([Type.String(), Type.Number(), Type.Boolean()]),
-  {
-    description: 'The metadata that was sent with the request.',
-  },
-)
+const Metadata = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+  description: 'The metadata that was sent with the request.',
+})
 
-/** Query parameters of long polling. */
 const rangeOf = (description: string) =>
   Type.Optional(
     Type.Object(
@@ -148,6 +145,56 @@ export const estimateFields = {
   ),
 }
 
+/**
+ * A video, wherever `/v1/videos` shows one: on create, read, list, remix and cancel, and in events. It has every field that
+ * the reference has for one of them.
+ */
+const videoFields = {
+  id: TaskId,
+  object: ObjectType('video'),
+  model: TaskModel,
+  status: Status,
+  progress: Progress,
+  created_at: CreatedAt,
+  seconds: Seconds,
+  size: Size,
+  video_url: VideoUrl,
+  enhanced_prompt: EnhancedPrompt,
+  status_update_time: UpdatedAt,
+  remixed_from_video_id: RemixedFrom,
+  metadata: Metadata,
+  error: Failure,
+  notice: Notice,
+}
+
+export const Video = Type.Object(videoFields, { title: 'Video' })
+export type Video = Static<typeof Video>
+
+/** The same under `/openai/v1`, with every field of the `openai` SDK's `Video` in the type that it has there. */
+export const OpenAiVideo = Type.Object(
+  {
+    ...videoFields,
+    status: Type.String({
+      enum: ['queued', 'in_progress', 'completed', 'failed'],
+      description: 'State of the task.',
+    }),
+    completed_at: Nullable(Time('When the video was completed; null until then.')),
+    expires_at: Nullable(Time('When the video expires and can no longer be downloaded; null if unknown.')),
+    prompt: Type.String({ description: 'The prompt of the request.' }),
+    seconds: Type.String({ description: 'Duration of the video in seconds, as a string.' }),
+    error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
+    ...estimateFields,
+  },
+  { title: 'Under /openai/v1' },
+)
+export type OpenAiVideo = Static<typeof OpenAiVideo>
+
+export const AnyVideo = Type.Union([Video, OpenAiVideo])
+
+/** The data of a task's event: the task at that moment. */
+export const VideoEvent = Type.Object({ ...videoFields, ...estimateFields })
+
+/** Query parameters of long polling. */
 export const waitQuery = {
   wait: Type.Integer({
     minimum: 0,

@@ -1,5 +1,5 @@
 /** `/v1/videos`. */
-import { Type, type Static } from 'typebox'
+import { Type } from 'typebox'
 
 import {
   Deleted,
@@ -7,38 +7,24 @@ import {
   listFields,
   listQuery,
   ModelId,
-  Nullable,
   ObjectType,
-  Progress,
   ReadByEndpoint,
-  taskErrorFields,
   TaskId,
   taskId,
-  Time,
 } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
 import { errorsOfBodies, errorsOfSources, errorsOfTasks, type Operation } from '../operation.ts'
 import {
+  AnyVideo,
   CharacterTimestamps,
   CharacterUrl,
-  CreatedAt,
-  EnhancedPrompt,
-  estimateFields,
-  Failure,
   Image,
-  Metadata,
-  Notice,
+  OpenAiVideo,
   Private,
   Prompt,
   referenceClips,
-  RemixedFrom,
-  Seconds,
-  Size,
   Sound,
-  Status,
-  TaskModel,
-  UpdatedAt,
-  VideoUrl,
+  VideoEvent,
   waitQuery,
   Watermark,
 } from './video-fields.ts'
@@ -126,112 +112,8 @@ export const FamilyBVideoForm = Type.Object(
   { title: 'Family B' },
 )
 
-/** The response to `POST /v1/videos`. */
-export const CreatedVideo = Type.Object({
-  id: TaskId,
-  object: ObjectType('video'),
-  model: TaskModel,
-  status: Type.String({ enum: ['queued', 'pending'], description: 'State of the task: not started yet.' }),
-  progress: Progress,
-  created_at: CreatedAt,
-  seconds: Seconds,
-  size: Size,
-})
-export type CreatedVideo = Static<typeof CreatedVideo>
-
-/** The response to `GET /v1/videos/{id}` for a task of family A. */
-export const FamilyAVideo = Type.Object(
-  {
-    id: TaskId,
-    status: Status,
-    progress: Progress,
-    video_url: VideoUrl,
-    enhanced_prompt: EnhancedPrompt,
-    status_update_time: UpdatedAt,
-    error: Failure,
-    notice: Notice,
-  },
-  { title: 'Family A' },
-)
-
-/** The response to `GET /v1/videos/{id}` for a task of family B. */
-export const FamilyBVideo = Type.Object(
-  {
-    id: TaskId,
-    status: Status,
-    progress: Progress,
-    video_url: VideoUrl,
-    model: TaskModel,
-    seconds: Seconds,
-    size: Size,
-    error: Failure,
-    notice: Notice,
-  },
-  { title: 'Family B' },
-)
-
-export type VideoView = Static<typeof FamilyAVideo> | Static<typeof FamilyBVideo>
-
-/** A video under `/openai/v1`, on create, read, list and remix: every field of the `openai` SDK's `Video`. */
-export const OpenAiVideo = Type.Object(
-  {
-    id: TaskId,
-    object: ObjectType('video'),
-    model: TaskModel,
-    status: Type.String({
-      enum: ['queued', 'in_progress', 'completed', 'failed'],
-      description: 'State of the task.',
-    }),
-    progress: Progress,
-    created_at: CreatedAt,
-    completed_at: Nullable(Time('When the video was completed; null until then.')),
-    expires_at: Nullable(Time('When the video expires and can no longer be downloaded; null if unknown.')),
-    prompt: Type.String({ description: 'The prompt of the request.' }),
-    seconds: Type.String({ description: 'Duration of the video in seconds, as a string.' }),
-    size: Size,
-    remixed_from_video_id: RemixedFrom,
-    error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
-    video_url: VideoUrl,
-    metadata: Metadata,
-    notice: Notice,
-    ...estimateFields,
-  },
-  { title: 'Under /openai/v1' },
-)
-export type OpenAiVideo = Static<typeof OpenAiVideo>
-
-const AnyVideo = Type.Union([FamilyAVideo, FamilyBVideo, OpenAiVideo])
-
-/** The data of a task's event: the task at that moment. */
-export const VideoEvent = Type.Object({
-  id: TaskId,
-  status: Status,
-  progress: Progress,
-  video_url: VideoUrl,
-  error: Failure,
-  ...estimateFields,
-})
-export type VideoEvent = Static<typeof VideoEvent>
-
-/** A task in a list: the fields that both families have, and the caller's metadata. */
-export const ListedVideo = Type.Object({
-  id: TaskId,
-  object: ObjectType('video'),
-  model: TaskModel,
-  status: Status,
-  progress: Progress,
-  created_at: CreatedAt,
-  seconds: Seconds,
-  size: Size,
-  video_url: VideoUrl,
-  remixed_from_video_id: RemixedFrom,
-  metadata: Metadata,
-  error: Failure,
-})
-export type ListedVideo = Static<typeof ListedVideo>
-
 const VideoList = Type.Object({
-  ...listFields(Type.Union([ListedVideo, OpenAiVideo]), 'The video tasks on this page.'),
+  ...listFields(AnyVideo, 'The video tasks on this page.'),
   first_id: FirstId,
 })
 
@@ -253,7 +135,7 @@ export const videoOperations = {
       sizeBytesMax: 88 * mebibyte,
       spoolsTexts: true,
     },
-    answer: { description: 'The created task.', schema: Type.Union([CreatedVideo, OpenAiVideo]) },
+    answer: { description: 'The created task.', schema: AnyVideo },
     errors: [...errorsOfBodies, 'invalid_image', 'invalid_file_format', ...errorsOfSources, ...errorsOfTasks],
   },
   getVideo: {
@@ -357,7 +239,7 @@ export const videoOperations = {
     answer: {
       description: 'Server-sent events. The status is 204 if no event follows the given one.',
       contentType: 'text/event-stream',
-      events: VideoEvent,
+      events: Type.Union([VideoEvent, OpenAiVideo]),
     },
     errors: ['task_not_found', 'invalid_parameter'],
   },

@@ -12,6 +12,8 @@
 import { ApiError } from '@kinora/contract/errors'
 
 export interface WaitingCreates {
+  /** Whether the creates of some account would be refused. */
+  isFull: () => boolean
   /** The refusal of another create of this account; undefined if it may wait. */
   refusalFor: (owner: string) => ApiError | undefined
   /** Counts a create until the returned function is called. */
@@ -24,11 +26,11 @@ export interface WaitingLimits {
   waitMs: number
 }
 
-export const overloaded = () =>
-  new ApiError('service_unavailable', {
-    message: 'This server is overloaded. Try again in 2 s.',
-    headers: { 'retry-after': '2' },
-  })
+/** One for all, because an error of its own for each refusal would cost more than the rest of it. */
+export const overloaded = new ApiError('service_unavailable', {
+  message: 'This server is overloaded. Try again in 2 s.',
+  headers: { 'retry-after': '2' },
+})
 
 const lowestShare = 0.1
 const growthMax = 1.2
@@ -56,14 +58,17 @@ export const createWaitingCreates = (
     ended = { sinceMs: now(), count: 0, waitedMs: 0 }
   }
 
+  const isFull = () => total + waitingQueries() >= limit
+
   return {
+    isFull,
     refusalFor: (owner) => {
+      if (!isFull()) return undefined
       const queries = waitingQueries()
-      if (total + queries < limit) return undefined
       const own = counts.get(owner) ?? 0
       const owners = counts.size + (own === 0 ? 1 : 0)
       const share = (limit - queries) / owners
-      return total + queries < 2 * limit && own < share ? undefined : overloaded()
+      return total + queries < 2 * limit && own < share ? undefined : overloaded
     },
     enter: (owner) => {
       counts.set(owner, (counts.get(owner) ?? 0) + 1)

@@ -34,19 +34,19 @@ const contentTypes: Record<SpeechFormat, string> = {
 /** The parameters of a model without instructions. `instructions` is then unknown, and so listed as ignored. */
 const PlainSpeechBody = Type.Omit(SpeechBody, ['instructions'])
 
-const readVoice = (given: unknown, { id, voices: known }: SpeechModel): string => {
+const readVoice = (given: unknown, { name: model, voices: known }: SpeechModel): string => {
   const voices = voiceNames(known)
   const name = typeof given === 'object' && given !== null && 'id' in given ? given.id : given
   if (typeof name !== 'string') {
     throw new ApiError('invalid_parameter', {
       param: 'voice',
-      message: `'voice' must be the name of a voice of ${id}: ${voices.join(', ')}.`,
+      message: `'voice' must be the name of a voice of ${model}: ${voices.join(', ')}.`,
     })
   }
   if (voices.includes(name)) return name
   throw new ApiError('voice_not_supported', {
     param: 'voice',
-    message: `'${name.slice(0, 60)}' is not a voice of ${id}. Use one of: ${voices.join(', ')}.`,
+    message: `'${name.slice(0, 60)}' is not a voice of ${model}. Use one of: ${voices.join(', ')}.`,
   })
 }
 
@@ -96,7 +96,7 @@ export const createSpeech =
       requestId: call.requestId,
       signal,
       operation: 'createSpeech',
-      model: model.id,
+      model,
       provider: routes[0]?.provider.name ?? '',
       heldFor: price(characters),
     }
@@ -142,7 +142,8 @@ export const createSpeech =
       const speech: SpeechUnderWay = {
         bytes,
         signal,
-        problem: (error) => problemOf(error, { model: model.id, input: 'input' }),
+        problem: (error) => problemOf(error, { model: model.name, input: 'input' }),
+        writeError: call.writeError,
         settle: (outcome, sentBytes) => {
           call.releaseSlot()
           if (outcome === 'failed') router.report(route.provider.name, model.id, 'unknown', { startedMs })
@@ -164,6 +165,6 @@ export const createSpeech =
     } catch (error) {
       call.releaseSlot()
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
-      throw problemOf(error, { model: model.id, input: 'input' })
+      throw problemOf(error, { model: model.name, input: 'input' })
     }
   }

@@ -19,9 +19,9 @@ interface NamedVoices {
 const voicesOf = (caller: Caller, model: ModelConfig): NamedVoices[] => {
   if (!('voices' in model)) return []
   const { id, kind } = model
-  const mayUse = mayUseModel(caller, id)
+  const mayUse = mayUseModel(caller, model)
   const ofAliases = Object.entries(model.aliases).flatMap(([alias, { voices }]) =>
-    mayUse || mayUseModel(caller, alias)
+    mayUseModel(caller, { id, name: alias })
       ? { model: alias, kind, voices: voices ?? (mayUse ? [] : model.voices) }
       : [],
   )

@@ -69,6 +69,9 @@ const notAudio = (param: string) =>
     message: `'${param}' must be an audio file in one of these formats: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav, webm.`,
   })
 
+const empty = (param: string) =>
+  new ApiError('invalid_file_format', { param, message: `'${param}' is empty: it has 0 bytes.` })
+
 const unreadable = (param: string, cause?: unknown) =>
   new ApiError('invalid_file_format', {
     param,
@@ -195,6 +198,7 @@ export const createMeasureAudio = ({
   return async (path, param, mediaWork) => {
     const { head, sizeBytes } = await readHead(path)
     const known = audioFormatOf(head)
+    if (sizeBytes === 0) throw empty(param)
     if (known === undefined) throw notAudio(param)
     const { demuxer, ...format } = known
     try {

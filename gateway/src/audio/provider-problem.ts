@@ -8,7 +8,6 @@ const passedOn: ErrorCode[] = [
   'content_policy_violation',
   'invalid_parameter',
   'invalid_file_format',
-  'voice_not_supported',
   'context_length_exceeded',
   'output_length_exceeded',
   'service_unavailable',
@@ -19,7 +18,7 @@ const isPassedOn = (code: string | undefined): code is ErrorCode =>
 
 /**
  * Converts a provider failure into the error for a caller who waits for the response. A refused value is attributed to
- * the parameter `input`, because every other parameter was validated before.
+ * the parameter `input`, because every other parameter was validated before, except for the voices of the provider.
  */
 export const problemOf = (
   error: unknown,
@@ -31,6 +30,13 @@ export const problemOf = (
     cause: error,
     detail: error.message,
     ...(forCaller !== undefined && { message: forCaller }),
+  }
+  // The provider would list its own voices, which need not be those of the model.
+  if (code === 'voice_not_supported') {
+    return new ApiError(code, {
+      ...{ cause: error, detail: error.message, param: input === 'messages' ? 'audio.voice' : 'voice' },
+      message: `'${model}' cannot speak with this voice now. Choose another one from GET /v1/audio/voices.`,
+    })
   }
   if (code === 'invalid_parameter') return new ApiError(code, { ...options, param: input })
   if (isPassedOn(code)) return new ApiError(code, options)

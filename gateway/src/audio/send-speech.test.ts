@@ -14,6 +14,7 @@ const underWay = (bytes: Readable) => {
     bytes,
     signal: leave.signal,
     problem: (error) => error,
+    writeError: ({ code }) => code,
     settle: async (...ending) => {
       settled.push(ending)
     },

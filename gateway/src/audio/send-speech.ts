@@ -1,8 +1,9 @@
 /** Streams speech to the client with backpressure, and settles its hold when the stream ends. */
 import type { Readable } from 'node:stream'
 
-import { ApiError, errors } from '@kinora/contract/errors'
+import { ApiError } from '@kinora/contract/errors'
 
+import type { Call } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
 import { readableFrom, withFinalizer } from '../platform/streams/with-finalizer.ts'
 
@@ -12,6 +13,7 @@ export interface SpeechUnderWay {
   signal: AbortSignal
   /** The client's error for a provider failure. */
   problem: (error: unknown) => unknown
+  writeError: Call['writeError']
   settle: (outcome: 'completed' | 'aborted' | 'failed', sentBytes: number) => Promise<void>
 }
 
@@ -58,8 +60,7 @@ export const speechEvents = (speech: SpeechUnderWay): EventStream => {
       if (speech.signal.aborted) return
       const problem = speech.problem(error)
       if (!(problem instanceof ApiError)) throw error
-      const { message, code } = problem
-      yield { data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
+      yield { data: speech.writeError(problem) }
     }
   }
   return withFinalizer(events(), async () => {

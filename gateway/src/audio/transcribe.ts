@@ -4,6 +4,7 @@ import type { TranscriptFormat } from '@kinora/contract/operations/audio'
 
 import type { Meter } from '../billing/metering/meter.ts'
 import type { PriceList } from '../billing/prices/price-list.ts'
+import { formatQuantity } from '../billing/prices/price.ts'
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
 import type { Catalog } from '../models/catalog.ts'
@@ -127,7 +128,7 @@ export const createTranscribe = ({
       requestId: call.requestId,
       signal: call.signal,
       operation: order.operation,
-      model: model.id,
+      model,
       provider: router.routesOf(model.id, 'transcription')[0]?.provider.name ?? '',
       heldFor: price,
     }
@@ -160,7 +161,7 @@ export const createTranscribe = ({
       } catch (error) {
         call.releaseSlot()
         await metered.settle(call.signal.aborted ? 'aborted' : 'failed', [])
-        throw problemOf(error, { model: order.model.id, input: 'file' })
+        throw problemOf(error, { model: order.model.name, input: 'file' })
       }
     }
     return { ...prepared, metered, callProvider, attach }
@@ -171,7 +172,7 @@ export const createTranscribe = ({
       const { view, metering, headers } = await prepare(call, order)
       const { language, prompt, temperature, format: response_format } = order
       const understood = {
-        ...{ response_format, temperature, seconds: view.durationSeconds },
+        ...{ response_format, temperature, seconds: formatQuantity(view.durationSeconds) },
         ...(language !== undefined && { language }),
         ...(prompt !== undefined && { prompt }),
       }
@@ -213,7 +214,8 @@ export const createTranscribe = ({
         chunks,
         signal: call.signal,
         ending: usageOf(view),
-        problem: (error) => problemOf(error, { model: order.model.id, input: 'file' }),
+        problem: (error) => problemOf(error, { model: order.model.name, input: 'file' }),
+        writeError: call.writeError,
         settle: (outcome) => {
           call.releaseSlot()
           if (outcome === 'failed') {

@@ -1,6 +1,7 @@
 /** Streams a transcript as server-sent events, and settles its hold when the stream ends. */
-import { ApiError, errors } from '@kinora/contract/errors'
+import { ApiError } from '@kinora/contract/errors'
 
+import type { Call } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
 import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import type { TranscriptStream } from '../providers/port/transcription.ts'
@@ -17,6 +18,7 @@ export interface TranscriptUnderWay {
   ending: Record<string, unknown>
   /** The client's error for a provider failure. */
   problem: (error: unknown) => unknown
+  writeError: Call['writeError']
   settle: (outcome: 'completed' | 'aborted' | 'failed') => Promise<void>
 }
 
@@ -61,8 +63,7 @@ export const transcriptEvents = (transcript: TranscriptUnderWay): EventStream =>
       if (transcript.signal.aborted) return
       const problem = transcript.problem(error)
       if (!(problem instanceof ApiError)) throw error
-      const { message, code } = problem
-      yield { data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
+      yield { data: transcript.writeError(problem) }
     }
   }
   return withFinalizer(events(), async () => {

@@ -110,10 +110,11 @@ export const usageOf = ({
 const verboseOf = (transcript: Transcript, view: TranscriptView): Transcription => {
   const { task, durationSeconds, language, wantsWords } = view
   const spoken = transcript.language ?? language
+  // The text of a translation is English, unless the provider left it untranslated.
+  const isEnglish = task === 'translate' && transcript.translation !== 'none'
   return {
     task,
-    // The text of a translation is always English.
-    language: task === 'translate' ? 'english' : spoken === undefined ? 'unknown' : languageName(spoken),
+    language: isEnglish ? 'english' : spoken === undefined ? 'unknown' : languageName(spoken),
     duration: durationSeconds,
     text: transcript.text,
     segments: (transcript.segments ?? []).map((segment, id) => presentSegment(segment, id, view)),
@@ -131,6 +132,12 @@ const verboseOf = (transcript: Transcript, view: TranscriptView): Transcription 
 const plain = { 'content-type': 'text/plain; charset=utf-8' }
 
 export const writeTranscript = (transcript: Transcript, view: TranscriptView): WrittenTranscript => {
+  const { headers, body } = formatTranscript(transcript, view)
+  const { translation } = transcript
+  return { headers: { ...headers, ...(translation !== undefined && { 'x-translation': translation }) }, body }
+}
+
+const formatTranscript = (transcript: Transcript, view: TranscriptView): WrittenTranscript => {
   const { format, durationSeconds } = view
   if (format === 'json') return { headers: {}, body: { text: transcript.text, ...usageOf(view) } }
   if (format === 'verbose_json') return { headers: {}, body: verboseOf(transcript, view) }

@@ -112,7 +112,7 @@ export const createVoiceSamples = ({
       } catch (error) {
         const problem =
           error instanceof ProviderFailure
-            ? problemOf(error, { model: model.id, input: 'input' })
+            ? problemOf(error, { model: model.name, input: 'input' })
             : new ApiError('upstream_error', { cause: error })
         failures.set(key, { atMs: performance.now(), problem })
         throw problem

@@ -6,7 +6,7 @@ import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
 import { isAddressAllowed, type Caller, type Operator } from './caller.ts'
 import { findKey, type KeyRecord } from './key-store.ts'
-import { hashKey, isKeyText } from './key-text.ts'
+import { hashKey, hintOf, isKeyText } from './key-text.ts'
 
 /** The parts of a request that identify its sender. */
 interface Credentials {
@@ -37,6 +37,21 @@ const cachedKeysMax = 100_000
 
 const challenge = { 'www-authenticate': 'Bearer' }
 
+const invalidKey = (message: string) => new ApiError('invalid_api_key', { message, headers: challenge })
+const expiredKey = ({ hint, expiresAt }: KeyRecord) =>
+  new ApiError('expired_api_key', {
+    message: `This key (${hint}) expired at ${expiresAt?.toISOString()}.`,
+    headers: challenge,
+  })
+const addressNotAllowed = ({ hint }: KeyRecord, address: string) =>
+  new ApiError('ip_not_allowed', { message: `This key (${hint}) may not be used from ${address}.` })
+const disabledKey = ({ hint }: KeyRecord) =>
+  new ApiError('access_denied', { message: `This key (${hint}) is disabled.` })
+
+/** Enough to tell which of several keys was sent. A text that is too short to be a key may be a password. */
+const endOf = (text: string): string =>
+  text.length >= 20 && /^[\w-]{4}$/.test(text.slice(-4)) ? ` (it ends in ${hintOf(text)})` : ''
+
 /** Reads the key; `Authorization` takes precedence over `x-api-key`. */
 const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
   if (authorization === undefined) {
@@ -45,9 +60,9 @@ const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
   }
   const [scheme = '', token = '', ...rest] = authorization.trim().split(/\s+/)
   if (scheme.toLowerCase() !== 'bearer' && scheme !== '')
-    throw new ApiError('invalid_api_key', { headers: challenge })
+    throw invalidKey('`Authorization` does not start with `Bearer`. Send `Authorization: Bearer sk-…`.')
   if (token === '') throw new ApiError('missing_api_key', { headers: challenge })
-  if (rest.length > 0) throw new ApiError('invalid_api_key', { headers: challenge })
+  if (rest.length > 0) throw invalidKey('`Authorization` has more than a key after `Bearer`. Send one key.')
   return token
 }
 
@@ -56,9 +71,7 @@ const hasExpired = ({ expiresAt }: KeyRecord): boolean =>
 
 /** The caller that a key identifies. The address is omitted if an operator acts on the key's behalf. */
 export const callerOf = (key: KeyRecord, currency: string, address?: string): Caller => {
-  if (hasExpired(key)) {
-    throw new ApiError('expired_api_key', { headers: challenge })
-  }
+  if (hasExpired(key)) throw expiredKey(key)
   const caller = {
     keyId: key.id,
     addresses: key.addresses ?? undefined,
@@ -69,8 +82,8 @@ export const callerOf = (key: KeyRecord, currency: string, address?: string): Ca
     hasQuota: key.hasQuota,
     currency,
   }
-  if (address !== undefined && !isAddressAllowed(caller, address)) throw new ApiError('ip_not_allowed')
-  if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
+  if (address !== undefined && !isAddressAllowed(caller, address)) throw addressNotAllowed(key, address)
+  if (key.isDisabled) throw disabledKey(key)
   if (key.kind === 'admin' || key.accountId === null) {
     throw new ApiError('access_denied', { message: "An operator's key cannot be used to generate media." })
   }
@@ -79,14 +92,12 @@ export const callerOf = (key: KeyRecord, currency: string, address?: string): Ca
 }
 
 const operatorOf = (key: KeyRecord, currency: string, address: string): Operator => {
-  if (hasExpired(key)) {
-    throw new ApiError('expired_api_key', { headers: challenge })
-  }
+  if (hasExpired(key)) throw expiredKey(key)
   if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
-    throw new ApiError('ip_not_allowed')
+    throw addressNotAllowed(key, address)
   if (key.kind !== 'admin' || key.role === null)
     throw new ApiError('access_denied', { message: "This endpoint requires an operator's key." })
-  if (key.isDisabled) throw new ApiError('access_denied', { message: 'This key is disabled.' })
+  if (key.isDisabled) throw disabledKey(key)
   const { id: keyId, name, hint, role, limits } = key
   return { keyId, name, hint, role, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
 }
@@ -182,9 +193,14 @@ export const createAuthenticate = async (
 
   const keyOf = async (credentials: Credentials): Promise<KeyRecord> => {
     const text = keyTextOf(credentials)
-    const key = isKeyText(text) ? await cached(text) : undefined
+    if (!isKeyText(text)) {
+      throw invalidKey(
+        `This is not a key of this service${endOf(text)}. Check that it was copied completely.`,
+      )
+    }
+    const key = await cached(text)
     if (key === undefined || (key.isOldSecret && hasExpired(key))) {
-      throw new ApiError('invalid_api_key', { headers: challenge })
+      throw invalidKey(`This key is not known here${endOf(text)}.`)
     }
     return key
   }

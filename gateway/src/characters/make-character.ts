@@ -14,7 +14,8 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
-import { SafeFetchError, type SafeFetch } from '../safe-fetch/safe-fetch.ts'
+import { SafeFetchError } from '../safe-fetch/safe-fetch-error.ts'
+import type { SafeFetch } from '../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaPrograms } from '../storage/media-programs.ts'
 import type { MediaStore } from '../storage/media-store.ts'
@@ -132,7 +133,10 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
   const sourceOfTask = async (accountId: string, taskId: string, param: string): Promise<Source> => {
     const task = await readTask(taskId, accountId)
     if (task.family !== 'B') {
-      throw invalid(param, `'${param}' must be a task of a family B model, but its model is '${task.model}'.`)
+      throw invalid(
+        param,
+        `'${param}' must be a task of a family B model, but its model is '${task.modelName}'.`,
+      )
     }
     const file = await findStoredFile(postgres, mediaIdOf(task, param))
     if (file === undefined) throw new ApiError('media_expired', { param })
@@ -185,7 +189,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const isTooLarge = error.reason === 'too_large'
       const problem = isTooLarge
         ? `must be a video of at most ${sourceBytesMax / 1_000_000} MB`
-        : 'could not be downloaded from that URL'
+        : `could not be fetched: ${error.message}`
       throw invalid(param, `'${param}' ${problem}.`, error)
     } finally {
       downloads -= 1

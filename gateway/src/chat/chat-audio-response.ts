@@ -1,5 +1,4 @@
 /** Response objects of audio chat. They contain no ids or names of the provider. */
-import { ApiError, errors } from '@kinora/contract/errors'
 import type { ChatChunk, ChatCompletion, ChatUsage } from '@kinora/contract/operations/chat'
 
 import type { SentEvent } from '../http/sse.ts'
@@ -79,13 +78,4 @@ export const chunkOf = (
     ...(usage !== undefined && { usage }),
   }
   return { data: JSON.stringify(chunk) }
-}
-
-/** The error event that ends a stream after a failure. */
-export const errorEventOf = (problem: unknown): SentEvent => {
-  const { code, message } =
-    problem instanceof ApiError
-      ? problem
-      : { code: 'internal_error' as const, message: errors.internal_error.message }
-  return { data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
 }

@@ -2,6 +2,7 @@
  * Audio chat: text and recordings in, text or speech out, while the caller waits. The hold covers the most that the
  * reply can cost. The charge follows the provider's usage or, if it reports none, our own count.
  */
+import { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 import type { ChatCompletion } from '@kinora/contract/operations/chat'
 
@@ -28,14 +29,7 @@ import type {
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { CompareDurations } from '../routing/compare-durations.ts'
 import type { Requirements, Route, Router } from '../routing/route.ts'
-import {
-  chunkOf,
-  completionOf,
-  errorEventOf,
-  tokensOf,
-  usageOf,
-  type ReplyHead,
-} from './chat-audio-response.ts'
+import { chunkOf, completionOf, tokensOf, usageOf, type ReplyHead } from './chat-audio-response.ts'
 import type { TokenCounter } from './count-tokens.ts'
 import {
   chatAudioBodyFor,
@@ -174,7 +168,7 @@ const compareInput = (
 
 const streamed = (
   dependencies: ChatAudioDependencies,
-  { head, input, n, metered, model, pricesOf, signal }: OpenChat,
+  { head, input, n, metered, model, pricesOf, signal, writeError }: OpenChat & Pick<Call, 'writeError'>,
   first: IteratorResult<DialogueChunk, void>,
   chunks: DialogueStream['chunks'],
   reportBroken: () => void,
@@ -225,7 +219,8 @@ const streamed = (
       isSettled = true
       if (error instanceof ProviderFailure) reportBroken()
       await metered.settle('failed', [])
-      yield errorEventOf(problemOf(error, { model: model.id, input: 'messages' }))
+      const problem = problemOf(error, { model: model.name, input: 'messages' })
+      yield { data: writeError(problem instanceof ApiError ? problem : new ApiError('internal_error')) }
       yield { data: '[DONE]' }
     }
   }
@@ -295,7 +290,15 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         const reportBroken = () => router.report(route.provider.name, model.id, 'unknown', { startedMs })
         const compareUsage = (usage: DialogueUsage | undefined) =>
           compareInput(dependencies, chat, route, call.requestId, usage)
-        const events = streamed(dependencies, chat, first, chunks, reportBroken, compareUsage, wants.usage)
+        const events = streamed(
+          dependencies,
+          { ...chat, writeError: call.writeError },
+          first,
+          chunks,
+          reportBroken,
+          compareUsage,
+          wants.usage,
+        )
         const body = withFinalizer(events, async () => call.releaseSlot())
         return { headers: headers(engine), body }
       }
@@ -311,7 +314,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     } catch (error) {
       call.releaseSlot()
       await metered.settle(signal.aborted ? 'aborted' : 'failed', [])
-      throw problemOf(error, { model: model.id, input: 'messages' })
+      throw problemOf(error, { model: model.name, input: 'messages' })
     }
   }
 
@@ -353,7 +356,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         requestId: call.requestId,
         signal,
         operation: 'completeChat',
-        model: model.id,
+        model,
         provider: onlyAt ?? router.routesOf(model.id, 'dialogue')[0]?.provider.name ?? '',
         heldFor: pricesOf(
           tokensOf({
@@ -369,7 +372,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         return { headers: deprecationHeaders(model), body: await meter.quote(order, understood) }
       }
       const metered = await meter.open(order)
-      const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.id }
+      const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.name }
       const requirements = { capability: 'dialogue', onlyAt, outlivesClient: true } as const
       return respond({ call, head, input, jobFor, n, requirements, metered, model, pricesOf, signal }, wants)
     })

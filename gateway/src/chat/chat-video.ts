@@ -2,14 +2,14 @@
  * Videos by chat: the conversation becomes a video task, and the reply reports the task's events in three kinds of
  * lines. The task continues if the reply is interrupted; its id is the first line.
  */
-import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
+import { ApiError, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/operations/chat'
 
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream, SentEvent } from '../http/sse.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
-import { frameOf } from '../models/frame.ts'
+import { findFrame, type Orientation } from '../models/frame.ts'
 import type { VideoModel } from '../models/model.ts'
 import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
@@ -54,13 +54,14 @@ interface FollowedTask {
   lineEnd: '' | '\n'
   /** Cancel the task if the client disconnects before its end. */
   isCancelledWithCaller: boolean
+  writeError: Call['writeError']
 }
 
 const orientationOf = async (
   { mediaStore }: ImageDependencies,
   image: StoredImage | undefined,
-): Promise<'landscape' | 'portrait'> => {
-  if (image === undefined) return 'landscape'
+): Promise<Orientation | undefined> => {
+  if (image === undefined) return undefined
   const chunks: Buffer[] = []
   const head = await mediaStore.open(image.storageKey, {
     start: 0,
@@ -69,6 +70,13 @@ const orientationOf = async (
   for await (const chunk of (head ?? []) as AsyncIterable<Buffer>) chunks.push(chunk)
   const size = imageSizeOf(image.contentType, Buffer.concat(chunks))
   return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'
+}
+
+/** A conversation cannot choose the frame, so one of another orientation is better than none. */
+const frameFor = (model: VideoModel, orientation: Orientation | undefined) => {
+  const frame = findFrame(model, { orientation }) ?? findFrame(model, {})
+  if (frame === undefined) throw new Error(`${model.id} has no frame`)
+  return frame
 }
 
 /** Calls `work` with the order and the images of a conversation. */
@@ -85,7 +93,7 @@ const withOrder = async <Result>(
     const order = {
       prompt: request.prompt,
       seconds: model.durations[0],
-      ...frameOf('small', await orientationOf(images, stored[0])),
+      ...frameFor(model, await orientationOf(images, stored[0])),
       watermark: true,
       isPrivate: false,
     }
@@ -140,9 +148,10 @@ const responseCodeOf = (code: TaskErrorCode): ErrorCode => {
 
 const failureOf = ({ data }: TaskEvent) => {
   const code = data.code ?? 'upstream_error'
-  const responseCode = responseCodeOf(code)
-  const { message, type } = errors[responseCode]
-  return { code, responseCode, message: data.message ?? message, type }
+  // A retry by the client library would create a second task.
+  const headers = { 'x-should-retry': 'false' }
+  const message = data.message === undefined ? {} : { message: data.message }
+  return { code, error: new ApiError(responseCodeOf(code), { ...message, headers }) }
 }
 
 const chunkOf = (followed: FollowedTask, line: string): ChatChunk => ({
@@ -163,14 +172,13 @@ const chunkOf = (followed: FollowedTask, line: string): ChatChunk => ({
   ],
 })
 
-const errorEvent = (error: { message: string; type: string; code: string }): SentEvent => ({
-  data: JSON.stringify({ error: { message: error.message, type: error.type, code: error.code } }),
-})
-
 const hasDisconnected = (signal: AbortSignal) => signal.aborted && !(signal.reason instanceof ApiError)
 
 const sentFor = (followed: FollowedTask, event: TaskEvent, lines: string[]): SentEvent[] => {
-  if (event.kind === 'failed') return [{ ...errorEvent(failureOf(event)), id: event.id }]
+  if (event.kind === 'failed') {
+    const { error, code } = failureOf(event)
+    return [{ id: event.id, data: followed.writeError(error, code) }]
+  }
   return lines.map((line, index) => ({
     // Only the last line of an event has its id, so that a client which resumes does not skip the other lines.
     ...(index === lines.length - 1 && { id: event.id }),
@@ -189,13 +197,9 @@ const stream = (
     for await (const event of follow(followed, 0, signal)) yield* sentFor(followed, event, linesOf(event))
     isOver = !hasDisconnected(signal)
     if (signal.reason instanceof ApiError) {
-      yield errorEvent({
-        code: signal.reason.code,
-        type: errors[signal.reason.code].type,
-        message:
-          refusalIn(signal)?.message ??
-          `The server is restarting. The task continues: follow it at /v1/videos/${followed.id}/events.`,
-      })
+      const message = `The server is restarting. The task continues: follow it at /v1/videos/${followed.id}/events.`
+      const error = refusalIn(signal) ?? new ApiError(signal.reason.code, { message })
+      yield { data: followed.writeError(error) }
     }
     yield { data: '[DONE]' }
   }
@@ -219,11 +223,7 @@ const wait = async (
   ])
   const signal = AbortSignal.any([disconnected, AbortSignal.timeout(waitMs)])
   for await (const event of follow(followed, 0, signal)) {
-    if (event.kind === 'failed') {
-      const { responseCode, message } = failureOf(event)
-      // A retry by the client library would create a second task.
-      throw new ApiError(responseCode, { message, headers: { 'x-should-retry': 'false' } })
-    }
+    if (event.kind === 'failed') throw failureOf(event).error
     for (const line of linesOf(event)) lines.set(line.slice(0, line.indexOf(':')), line)
   }
   const refusal = refusalIn(disconnected)
@@ -270,10 +270,11 @@ export const createChatVideo =
       id: task.id,
       day: task.day,
       accountId: task.accountId,
-      model: model.id,
+      model: task.modelName,
       created: Math.floor(task.createdAt.getTime() / 1000),
       lineEnd: call.isUnderOpenAi ? '\n' : '',
       isCancelledWithCaller: call.header('x-cancel-on-disconnect')?.trim().toLowerCase() === 'true',
+      writeError: call.writeError,
     }
     const reply = { follow, links, cancelTask }
     return body.stream === true

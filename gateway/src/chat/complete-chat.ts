@@ -23,5 +23,5 @@ export const completeChat =
     const model = chooseModel(catalog, call.caller, call.fields.value('model'))
     return model.kind === 'chat'
       ? chatAudio(call, model)
-      : chatVideo(call, catalog.videoModelFor(endpoint, model.id))
+      : chatVideo(call, catalog.videoModelFor(endpoint, model.name))
   }

@@ -8,7 +8,7 @@ import type { Call } from '../http/call.ts'
 import type { ChatModel } from '../models/model.ts'
 import { voiceNames } from '../models/voice.ts'
 import type { DialogueMessage } from '../providers/port/dialogue.ts'
-import { assertWellFormed, invalid, memberOf, missing, type Member } from './read-member.ts'
+import { assertWellFormed, empty, invalid, memberOf, missing, type Member } from './read-member.ts'
 import type { SentRecording } from './recordings.ts'
 
 type ParsedPart = { kind: 'text'; text: string } | { kind: 'audio'; sent: SentRecording }
@@ -85,7 +85,8 @@ export const readMessages = async (
         message: `'${param}.format' must be ${inputAudioFormats.join(' or ')}.`,
       })
     }
-    if (data === undefined || data === null || data === '') throw missing(`${param}.data`)
+    if (data === undefined || data === null) throw missing(`${param}.data`)
+    if (data === '') throw empty(`${param}.data`)
     const text = longText(data) ?? (typeof data === 'string' ? data : undefined)
     if (text === undefined) throw invalid(`${param}.data`, 'base64 text')
     return { param: `${param}.data`, format: known, data: text }
@@ -132,7 +133,7 @@ export const readMessages = async (
 
   const given = fields.value('messages')
   if (!Array.isArray(given)) throw invalid('messages', 'a list of messages')
-  if (given.length === 0) throw missing('messages')
+  if (given.length === 0) throw empty('messages')
   const messages: ParsedMessage[] = []
   for (const [index, message] of given.entries()) {
     messages.push(await readMessage(`messages[${index}]`, message))
@@ -140,7 +141,7 @@ export const readMessages = async (
   return messages
 }
 
-const readVoice = (given: unknown, { id, voices: known }: ChatModel): string => {
+const readVoice = (given: unknown, { name: model, voices: known }: ChatModel): string => {
   const voices = voiceNames(known)
   const name = isObject(given) ? given['id'] : given
   if (name === undefined || name === null || name === '') throw missing('audio.voice')
@@ -148,7 +149,7 @@ const readVoice = (given: unknown, { id, voices: known }: ChatModel): string => 
   if (voices.includes(name)) return name
   throw new ApiError('voice_not_supported', {
     param: 'audio.voice',
-    message: `'${name.slice(0, 60)}' is not a voice of ${id}. Use one of: ${voices.join(', ')}.`,
+    message: `'${name.slice(0, 60)}' is not a voice of ${model}. Use one of: ${voices.join(', ')}.`,
   })
 }
 

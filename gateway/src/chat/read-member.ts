@@ -8,6 +8,9 @@ export const invalid = (param: string, demand: string) =>
 export const missing = (param: string) =>
   new ApiError('missing_parameter', { param, message: `'${param}' is required.` })
 
+export const empty = (param: string) =>
+  new ApiError('missing_parameter', { param, message: `'${param}' is empty.` })
+
 export const memberOf = (param: string, value: unknown): Member => {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Member
   throw invalid(param, 'an object')

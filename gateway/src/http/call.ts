@@ -9,6 +9,7 @@ import type { Database } from '../platform/postgres.ts'
 import type { Fields } from './body/fields.ts'
 import type { SpooledText } from './body/spooled-text.ts'
 import type { RequestDetails } from './completed-request.ts'
+import type { WriteError } from './error-response.ts'
 import type { EventStream } from './sse.ts'
 
 /** A response as it is stored for an idempotent replay. */
@@ -67,6 +68,8 @@ export interface Call<O extends Operation = Operation> {
   /** Names a parameter in `X-Ignored-Params` that was understood but has no effect. */
   ignore: (name: string) => void
   requestId: string
+  /** Writes the data of an error event, for a stream that fails after it has begun. */
+  writeError: WriteError
   /** True for a dry run: the response is a quote, and nothing is created. */
   wantsQuote: boolean
   /**

@@ -25,6 +25,8 @@ export interface RequestLog {
   record: (request: CompletedRequest) => void
   /** Counts a create that was refused for overload, and stores only some of them: a row would add to the load. */
   recordOverload: (request: CompletedRequest) => void
+  /** Only counts such a create. */
+  countOverload: (request: Pick<CompletedRequest, 'operation' | 'status'>) => void
   /** Counts the request without storing it: anyone can send such requests in any number. */
   count: (request: CompletedRequest) => void
 }

@@ -1,11 +1,13 @@
-import { ApiError } from '@kinora/contract/errors'
+import { ApiError, errors } from '@kinora/contract/errors'
 import fc from 'fast-check'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 
 import { CommitOutcomeUnknown, DatabaseStalled, StatementTimeout } from '../platform/postgres-errors.ts'
-import { apiErrorOf, errorBody, sendProblem } from './error-response.ts'
+import { apiErrorOf, createErrorWriter, sendProblem } from './error-response.ts'
+
+const writeError = createErrorWriter('https://media.example', 'req_1')
 
 const withCode = (code: string, message = 'broken') => Object.assign(new Error(message), { code })
 
@@ -29,6 +31,13 @@ test.each([
   expect(apiErrorOf(withCode(code))).toMatchObject({
     code: 'service_unavailable',
     headers: { 'retry-after': '1' },
+  })
+})
+
+test.each(['ENOSPC', 'EDQUOT'])('a full disk (%s) is a 503, not an internal error', (code) => {
+  expect(apiErrorOf(withCode(code))).toMatchObject({
+    code: 'service_unavailable',
+    headers: { 'retry-after': '30' },
   })
 })
 
@@ -70,11 +79,16 @@ test('every error becomes the one error object, without internal details', () =>
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.object(), fc.constant(undefined), fc.constant(null)), (thrown) => {
       const error = apiErrorOf(thrown ?? new Error('nothing'))
-      const body = errorBody(error)
+      const body = JSON.parse(writeError(error)) as { error: object }
       expect(Object.keys(body)).toEqual(['error'])
-      expect(
-        Object.keys(body.error).every((name) => ['message', 'type', 'code', 'param'].includes(name)),
-      ).toBe(true)
+      expect(Object.keys(body.error).filter((name) => name !== 'param')).toEqual([
+        'message',
+        'type',
+        'code',
+        'hint',
+        'doc_url',
+        'request_id',
+      ])
     }),
   )
   const secret = new ApiError('invalid_image', {
@@ -82,12 +96,29 @@ test('every error becomes the one error object, without internal details', () =>
     detail: 'for the log',
     cause: new Error('inside'),
   })
-  expect(errorBody(secret)).toEqual({
+  expect(JSON.parse(writeError(secret))).toEqual({
     error: {
       message: 'The image is invalid.',
       type: 'invalid_request_error',
       code: 'invalid_image',
       param: 'images[0]',
+      hint: errors.invalid_image.hint,
+      doc_url: 'https://media.example/docs/errors#invalid_image',
+      request_id: 'req_1',
+    },
+  })
+})
+
+test('a failed task keeps its own code, with the type and the hint of a similar error', () => {
+  const similar = new ApiError('upstream_error', { message: 'Too late.' })
+  expect(JSON.parse(writeError(similar, 'task_timeout'))).toEqual({
+    error: {
+      message: 'Too late.',
+      type: 'server_error',
+      code: 'task_timeout',
+      hint: errors.upstream_error.hint,
+      doc_url: 'https://media.example/docs/errors#task_timeout',
+      request_id: 'req_1',
     },
   })
 })
@@ -107,7 +138,7 @@ test.each([
       type: () => reply,
       send: () => reply,
     }
-    sendProblem(log)(error, {} as FastifyRequest, reply as unknown as FastifyReply)
+    sendProblem(log, '')(error, {} as FastifyRequest, reply as unknown as FastifyReply)
     return lines.map(({ level }) => level)
   }
   expect(levelsFor(true)).toEqual([])

@@ -1,7 +1,8 @@
-/** Turns every error into the one error object of the API. No other file writes error bodies. */
-import { STATUS_CODES } from 'node:http'
+/** Turns every error into the one error object of the API. No other file writes error bodies or error events. */
+import { STATUS_CODES, type ServerResponse } from 'node:http'
 
-import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
+import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
+import { operations } from '@kinora/contract/operations'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Log } from '../platform/log.ts'
@@ -13,14 +14,30 @@ import {
   StatementTimeout,
 } from '../platform/postgres-errors.ts'
 
-export const errorBody = (error: ApiError) => ({
-  error: {
-    message: error.message,
-    type: errors[error.code].type,
-    code: error.code,
-    ...(error.param !== undefined && { param: error.param }),
-  },
-})
+/**
+ * Writes the body of an error, as JSON. The error of a failed task may have a code that no response has; it then
+ * replaces that of the similar error.
+ */
+export type WriteError = (error: ApiError, taskCode?: TaskErrorCode) => string
+
+/** Creates the writer of the errors of one request. It refers to nothing else of the request, because streams live long. */
+export const createErrorWriter =
+  (publicUrl: string, requestId: string): WriteError =>
+  ({ message, code: responseCode, param }, taskCode) => {
+    const code = taskCode ?? responseCode
+    const { type, hint } = errors[responseCode]
+    return JSON.stringify({
+      error: {
+        message,
+        type,
+        code,
+        ...(param !== undefined && { param }),
+        hint,
+        doc_url: `${publicUrl}${operations.getErrorDocs.path}#${code}`,
+        request_id: requestId,
+      },
+    })
+  }
 
 const codesOfFramework: Partial<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'endpoint_not_found',
@@ -57,6 +74,13 @@ export const apiErrorOf = (error: unknown): ApiError => {
       detail: `database: ${known.message}`,
       headers: { 'retry-after': '1' },
     })
+  if (known.code === 'ENOSPC' || known.code === 'EDQUOT')
+    return new ApiError('service_unavailable', {
+      message: 'This server has too little disk space at the moment. Try again later.',
+      cause: error,
+      detail: `disk: ${known.message}`,
+      headers: { 'retry-after': '30' },
+    })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {
     return new ApiError('invalid_request', { cause: error })
   }
@@ -72,26 +96,45 @@ const isAbandoned = (thrown: unknown, { raw }: FastifyReply) => {
   return raw.destroyed && (name === 'AbortError' || code === 'ERR_STREAM_PREMATURE_CLOSE')
 }
 
-export const sendProblem = (log: Log) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const error = isAbandoned(thrown, reply)
-    ? new ApiError('invalid_request', { message: 'The client closed the connection.', cause: thrown })
-    : apiErrorOf(thrown)
-  const { status } = errors[error.code]
-  if (error.code === 'internal_error') log.error({ err: thrown, requestId: request.id }, 'request.failed')
-  request.problem = error
-  return reply
-    .status(status)
-    .headers({
-      ...(status === 503 && { 'retry-after': '1' }),
+export const sendProblem =
+  (log: Log, publicUrl: string) => (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const error = isAbandoned(thrown, reply)
+      ? new ApiError('invalid_request', { message: 'The client closed the connection.', cause: thrown })
+      : apiErrorOf(thrown)
+    const { status } = errors[error.code]
+    if (error.code === 'internal_error') log.error({ err: thrown, requestId: request.id }, 'request.failed')
+    request.problem = error
+    return reply
+      .status(status)
+      .headers({
+        ...(status === 503 && { 'retry-after': '1' }),
+        ...error.headers,
+      })
+      .type('application/json; charset=utf-8')
+      .send(createErrorWriter(publicUrl, request.id)(error))
+  }
+
+/** Writes an error response without the framework. */
+export const writeProblem = (
+  response: ServerResponse,
+  error: ApiError,
+  writeError: WriteError,
+  headers: Record<string, string>,
+): void => {
+  const body = writeError(error)
+  response
+    .writeHead(errors[error.code].status, {
+      ...headers,
       ...error.headers,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
     })
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(errorBody(error)))
+    .end(body)
 }
 
 /** The raw text of an error response for a connection without a parsed request. Close the connection after it. */
-export const rawProblem = (error: ApiError, requestId: string): string => {
-  const body = JSON.stringify(errorBody(error))
+export const rawProblem = (error: ApiError, publicUrl: string, requestId: string): string => {
+  const body = createErrorWriter(publicUrl, requestId)(error)
   const { status } = errors[error.code]
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -186,7 +186,10 @@ export const readParameters = <Schema extends TObject>(
     const isBlank = typeof value === 'string' && value.trim() === ''
     const isAbsent = (value === undefined || isBlank) && !fields.hasFile(name)
     if (isAbsent && required.has(name)) {
-      throw new ApiError('missing_parameter', { param: name, message: `'${name}' is required.` })
+      throw new ApiError('missing_parameter', {
+        param: name,
+        message: `'${name}' is ${fields.isGiven(name) && !fields.isNull(name) ? 'empty' : 'required'}.`,
+      })
     }
     if (isAbsent && fields.isNull(name) && clearable(property) !== undefined) {
       values[name] = null

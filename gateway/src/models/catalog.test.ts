@@ -65,7 +65,7 @@ test('a model is retired on its shutdown date, without another change', () => {
 
 test('a deprecated model without a shutdown date has no Sunset header', () => {
   const model = referenceCatalog({ 'vidB-2': { state: 'deprecated' } }).find('vidB-2')
-  expect(deprecationHeaders(model)).toEqual({ deprecation: 'true' })
+  expect(deprecationHeaders(model)).toEqual({ deprecation: `@${model.created}` })
   expect(presentModel(model, { engine: undefined, prices: [], currency: 'USD' })).not.toHaveProperty(
     'shutdown_date',
   )

@@ -6,10 +6,14 @@ import type { ModelConfig, SpeechModel, TranscriptionModel, VideoModel } from '.
 export interface Catalog {
   /** All models that are not retired, in a stable order. */
   available: () => ModelConfig[]
+  /** The same under each of their names, an alias after its model. */
+  availableNames: () => ModelConfig[]
   /** Those of them that this endpoint serves. */
   servedBy: (endpoint: string) => ModelConfig[]
   /** Whether there is a model with this id that is not retired. */
   isAvailable: (id: string) => boolean
+  /** The id of the model with this id or alias; undefined for an unknown or retired one. */
+  idOf: (name: string) => string | undefined
   /**
    * The model with this id or alias. Throws `model_not_found` for an unknown or retired one. The error names the successor
    * of a retired one.
@@ -66,13 +70,10 @@ const refusedFromMs = ({ state, shutdownDate }: ModelConfig): number | undefined
 export const isRetired = (model: ModelConfig, nowMs = Date.now()): boolean =>
   (refusedFromMs(model) ?? Infinity) <= nowMs
 
-/** The model under each of its names. Under an alias it can have other voices. */
-const namesOf = (model: ModelConfig): [string, ModelConfig][] => [
-  [model.id, model],
-  ...Object.entries(model.aliases).map(([alias, { voices }]): [string, ModelConfig] => [
-    alias,
-    voices !== undefined && 'voices' in model ? { ...model, voices } : model,
-  ]),
+/** The model under each of its names: the id first, then the aliases. */
+const underNames = (model: ModelConfig): ModelConfig[] => [
+  model,
+  ...Object.entries(model.aliases).map(([name, changes]) => ({ ...model, ...changes, name, aliases: {} })),
 ]
 
 /** The lists that are derived from the configured models, until one of them is shut down. */
@@ -81,6 +82,7 @@ interface Derived {
   untilMs: number
   byName: Map<string, ModelConfig>
   available: ModelConfig[]
+  availableNames: () => ModelConfig[]
   byEndpoint: Map<string, ModelConfig[]>
   /** The ids of available models, and the form in which they are compared. */
   plainIds: () => [string, string][]
@@ -97,13 +99,17 @@ const derive = (models: Record<string, ModelConfig>, nowMs: number): Derived => 
       else served.push(model)
     }
   }
+  const byName = new Map(all.flatMap(underNames).map((model) => [model.name, model]))
   let plainIds: [string, string][] | undefined
+  let availableNames: ModelConfig[] | undefined
   return {
     models,
     plainIds: () => (plainIds ??= available.map(({ id }) => [id, plain(id)])),
     untilMs: Math.min(...available.map((model) => refusedFromMs(model) ?? Infinity)),
-    byName: new Map(all.flatMap(namesOf)),
+    byName,
     available,
+    availableNames: () =>
+      (availableNames ??= [...byName.values()].filter((model) => !isRetired(model, nowMs))),
     byEndpoint,
   }
 }
@@ -135,6 +141,11 @@ export const createCatalog = (
     throw new ApiError('model_not_found', { param: 'model', message })
   }
 
+  const idOf = (name: string): string | undefined => {
+    const model = current().byName.get(name)
+    return model === undefined || isRetired(model, now()) ? undefined : model.id
+  }
+
   const servedBy = (endpoint: string) => current().byEndpoint.get(endpoint) ?? []
 
   const modelFor = <Kind extends ModelConfig['kind']>(
@@ -155,11 +166,10 @@ export const createCatalog = (
 
   return {
     available,
+    availableNames: () => current().availableNames(),
     servedBy,
-    isAvailable: (id) => {
-      const model = current().byName.get(id)
-      return model?.id === id && !isRetired(model, now())
-    },
+    isAvailable: (id) => idOf(id) === id,
+    idOf,
     find,
     usualSeconds: (id) => {
       const model = current().byName.get(id)

@@ -1,29 +1,47 @@
-import type { Dimensions, VideoModel } from './model.ts'
+/** The width and height of a video at the endpoints that name a quality and an orientation instead. */
+import { frameSize, type Dimensions, type VideoModel } from './model.ts'
 
-const landscape = { small: { width: 1280, height: 720 }, large: { width: 1920, height: 1080 } }
+export type Quality = 'small' | 'large'
+export type Orientation = 'landscape' | 'portrait'
 
-/** The frame size for a quality (720p or 1080p) and an orientation. */
-export const frameOf = (
-  quality: 'small' | 'large',
-  orientation: 'landscape' | 'portrait',
-): Dimensions & { size: string } => {
-  const { width: long, height: short } = landscape[quality]
-  const frame = orientation === 'landscape' ? { width: long, height: short } : { width: short, height: long }
-  return { ...frame, size: `${frame.width}x${frame.height}` }
+const orientationOf = ({ width, height }: Dimensions): Orientation | 'square' => {
+  if (width === height) return 'square'
+  return width > height ? 'landscape' : 'portrait'
 }
 
-/** Every width and height that the endpoints of a model make, such as `1280x720`. */
-export const resolutionsOf = ({ endpoints, sizes }: VideoModel): string[] => {
-  const named = Object.values(sizes).map(({ width, height }) => `${width}x${height}`)
-  const byOrientation = (quality: 'small' | 'large') =>
-    (['landscape', 'portrait'] as const).map((orientation) => frameOf(quality, orientation).size)
-  return [
-    ...new Set([
-      ...named,
-      ...(endpoints.includes('/v1/video/create')
-        ? [...byOrientation('small'), ...byOrientation('large')]
-        : []),
-      ...(endpoints.includes('/v1/chat/completions') ? byOrientation('small') : []),
-    ]),
-  ]
+const qualityOf = ({ width, height }: Dimensions): Quality =>
+  Math.min(width, height) < 1080 ? 'small' : 'large'
+
+interface WantedFrame {
+  quality?: Quality | undefined
+  orientation?: Orientation | undefined
+}
+
+/** What is not wanted is landscape and small, if there is such a frame. */
+const byPreference = ['landscape', 'portrait', 'square'] as const
+
+/** The frame of a model for a quality and an orientation; undefined if it has none. */
+export const findFrame = (
+  { frames }: Pick<VideoModel, 'frames'>,
+  { quality, orientation }: WantedFrame,
+): (Dimensions & { size: string }) | undefined => {
+  const orientations = orientation === undefined ? byPreference : [orientation]
+  const qualities = quality === undefined ? (['small', 'large'] as const) : [quality]
+  for (const each of qualities) {
+    for (const direction of orientations) {
+      const found = frames.find((frame) => orientationOf(frame) === direction && qualityOf(frame) === each)
+      if (found !== undefined) return { ...found, size: frameSize(found) }
+    }
+  }
+  return undefined
+}
+
+/** Every width and height that the endpoints of a model make, under its id and its aliases, such as `1280x720`. */
+export const resolutionsOf = (model: VideoModel): string[] => {
+  const hasFrames = model.endpoints.some((path) => path !== '/v1/videos')
+  const all = [model, ...Object.values(model.aliases)].flatMap(({ sizes = {}, frames = [] }) => [
+    ...Object.values(sizes),
+    ...(hasFrames ? frames : []),
+  ])
+  return [...new Set(all.map(frameSize))]
 }

@@ -10,7 +10,7 @@ export const getModel =
   async ({ path, caller }) => {
     const { currency } = caller
     const model = catalog.find(path.id)
-    assertMayUseModel(caller, model.id)
+    assertMayUseModel(caller, model)
     const engine = (await engines([model])).get(model.id)
     return {
       headers: deprecationHeaders(model),

@@ -1,15 +1,24 @@
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Caller } from '../auth/caller.ts'
+import type { ModelConfig } from './model.ts'
 
-export const mayUseModel = (caller: Pick<Caller, 'models'>, model: string): boolean =>
-  caller.models === undefined || caller.models.includes(model)
+type Restricted = Pick<Caller, 'models'>
 
-export const assertMayUseModel = (caller: Pick<Caller, 'models'>, model: string): void => {
+/** A key for a model may use it under every name; a key for an alias, under that name only. */
+export const mayUseModel = (
+  { models }: Restricted,
+  { id, name }: Pick<ModelConfig, 'id' | 'name'>,
+): boolean => models === undefined || models.includes(name) || models.includes(id)
+
+export const mayUseUnderSomeName = (caller: Restricted, model: ModelConfig): boolean =>
+  mayUseModel(caller, model) || Object.keys(model.aliases).some((alias) => caller.models?.includes(alias))
+
+export const assertMayUseModel = (caller: Restricted, model: Pick<ModelConfig, 'id' | 'name'>): void => {
   if (!mayUseModel(caller, model)) {
     throw new ApiError('model_access_denied', {
       param: 'model',
-      message: `This key is not allowed to use '${model}'.`,
+      message: `This key is not allowed to use '${model.name}'.`,
     })
   }
 }

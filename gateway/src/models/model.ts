@@ -5,16 +5,20 @@ import type { PriceRule } from './price-rule.ts'
 /** A model of the catalog. */
 interface AnyModel {
   id: string
+  /** The name that a request uses: the id or an alias. What the caller gets names the model so, too. */
+  name: string
   description: string | undefined
   /** The organization that offers the model. */
   ownedBy: string
   /** Unix seconds. */
   created: number
-  /** Other names under which requests may use the model, and the voices that it has under each, if they differ. */
-  aliases: Record<string, { voices: Voice[] | undefined }>
+  /** Other names under which requests may use the model, and what is different under each. */
+  aliases: Record<string, AliasChanges>
   /** The paths that serve this model. */
   endpoints: string[]
   state: 'active' | 'deprecated' | 'retired'
+  /** The day, in UTC, on which it was deprecated. */
+  deprecationDate: string | undefined
   /** The day, in UTC, from which on requests are refused. */
   shutdownDate: string | undefined
   successor: string | undefined
@@ -39,24 +43,36 @@ export interface Dimensions {
   height: number
 }
 
-export interface VideoModel extends AnyModel {
-  kind: 'video'
-  /** The set of parameters and the form of the responses. */
-  family: 'A' | 'B'
+/** A width and height as text, such as `1280x720`. */
+export const frameSize = ({ width, height }: Dimensions): string => `${width}x${height}`
+
+/** What requests for a video may ask for. */
+export interface VideoRequests {
   /** The durations at `POST /v1/videos`: these, or all from the least to the most. */
   seconds: number[] | { least: number; most: number }
   /** The durations at `POST /v1/video/create`, of which the first is the default. Chats always use the default. */
   durations: [number, ...number[]]
   /** Width and height for each value of the `size` parameter. */
   sizes: Record<string, Dimensions>
-  /** The values of the `aspect_ratio` parameter; none if the model has no such parameter. */
-  aspectRatios: string[]
+  /** What `POST /v1/video/create` and chats make. */
+  frames: Dimensions[]
   imagesMax: number
   /** The roles that reference images may have. Without roles in the request, the first image has the first one, and so on. */
   imageRoles: [ImageRole, ...ImageRole[]]
   /** Whether requests may have a reference video, and a reference audio. */
   usesVideo: boolean
   usesAudio: boolean
+}
+
+/** What a model can have differently under an alias: what requests may ask for, or its voices. */
+export type AliasChanges = Partial<VideoRequests & { voices: Voice[] }>
+
+export interface VideoModel extends AnyModel, VideoRequests {
+  kind: 'video'
+  /** The set of parameters and the form of the responses. */
+  family: 'A' | 'B'
+  /** The values of the `aspect_ratio` parameter; none if the model has no such parameter. */
+  aspectRatios: string[]
   /** Whether its videos have sound; `optional` if the request decides. */
   sound: 'always' | 'never' | 'optional'
   /** The usual generation time, for progress estimates if a provider reports no progress. */

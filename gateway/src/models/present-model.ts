@@ -1,7 +1,7 @@
 import type { Model, ModelEngine } from '@kinora/contract/operations/models'
 
 import type { Catalog } from './catalog.ts'
-import type { ModelConfig, VideoModel } from './model.ts'
+import { frameSize, type ModelConfig, type VideoModel } from './model.ts'
 import type { PriceRule } from './price-rule.ts'
 import { voiceNames } from './voice.ts'
 
@@ -29,7 +29,10 @@ const parametersOf = (model: VideoModel): Partial<Model> => ({
     seconds: secondsOf(model),
     sizes: Object.entries(model.sizes).map(([size, dimensions]) => ({ size, ...dimensions })),
   }),
-  ...(model.endpoints.includes('/v1/video/create') && { durations: model.durations }),
+  ...(model.endpoints.includes('/v1/video/create') && {
+    durations: model.durations,
+    frames: model.frames.map((frame) => ({ size: frameSize(frame), ...frame })),
+  }),
   ...(model.aspectRatios.length > 0 && { aspect_ratios: model.aspectRatios }),
   images: { max: model.imagesMax, roles: model.imageRoles },
   reference_video: model.usesVideo,
@@ -45,12 +48,13 @@ export const presentModel = (
     currency,
   }: { engine: ModelEngine | undefined; prices: ReturnType<PricesOf>; currency: string },
 ): Model => ({
-  id: model.id,
+  id: model.name,
   object: 'model',
   created: model.created,
   owned_by: model.ownedBy,
   kind: model.kind,
   ...(model.description !== undefined && { description: model.description }),
+  ...(model.name !== model.id && { alias_of: model.id }),
   aliases: Object.keys(model.aliases),
   endpoints: model.endpoints,
   ...(model.kind === 'video' && parametersOf(model)),

@@ -7,6 +7,7 @@ import {
   isStatementCancelled,
   StatementTimeout,
 } from './postgres-errors.ts'
+import { describeService, unusable } from './service-address.ts'
 import { createStallDetector } from './stall-detector.ts'
 
 // A double is exact up to 2^53, which is enough for counts and micros. Dates stay text to avoid time zones.
@@ -25,6 +26,8 @@ export interface Database {
 export interface PostgresSettings {
   url: string
   connectionsMax: number
+  /** How PostgreSQL names the connections of this process, for example in pg_stat_activity. */
+  connectionName?: string
   /** How long to wait for a connection, an idle or a new one. Here and below, 0 is for no limit. */
   connectTimeoutMs?: number
   /** How long a statement may wait for a lock. */
@@ -119,7 +122,12 @@ const databaseOn = (connection: pg.Pool | pg.PoolClient, statementTimeoutMs: num
 })
 
 export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres => {
-  const { connectTimeoutMs = 5_000, lockTimeoutMs = 0, statementTimeoutMs = 0 } = settings
+  const {
+    connectionName = 'kinora',
+    connectTimeoutMs = 5_000,
+    lockTimeoutMs = 0,
+    statementTimeoutMs = 0,
+  } = settings
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.connectionsMax,
@@ -127,7 +135,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     idleTimeoutMillis: idleMsMax,
     lock_timeout: lockTimeoutMs,
     statement_timeout: statementTimeoutMs,
-    application_name: 'kinora',
+    application_name: connectionName,
   })
   // The server may end a connection at any time, also between two queries of a transaction. Its queries fail by
   // themselves and the pool replaces it; without a listener, for its whole life, the error would end the process.
@@ -151,7 +159,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
 
   const dedicatedClient = async () => {
     const client = await connectClient({
-      application_name: 'kinora-listen',
+      application_name: `${connectionName}, listening`,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
       ...queryTimeoutOf(statementTimeoutMs),
@@ -320,5 +328,14 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
       await Promise.all([...dedicated].map(closeClient))
       await pool.end()
     },
+  }
+}
+
+/** Throws an error that names the service and its setting unless the database accepts a connection and a query. */
+export const assertUsable = async (postgres: Database, url: string): Promise<void> => {
+  try {
+    await postgres.query('select 1')
+  } catch (error) {
+    throw unusable(describeService('PostgreSQL', 'DATABASE_URL', url), error)
   }
 }

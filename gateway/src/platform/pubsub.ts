@@ -5,7 +5,7 @@
  */
 import type { Log } from './log.ts'
 import type { Postgres } from './postgres.ts'
-import type { Redis } from './redis.ts'
+import { reportErrors, type Redis } from './redis.ts'
 
 export interface Pubsub {
   /** Returns at once and never throws. */
@@ -51,7 +51,7 @@ export const redisPubsub = (redis: Redis, log: Log, keyPrefix = 'kinora'): Pubsu
       // The subscription waits until Redis is reachable.
       commandTimeout: undefined,
     })
-    listener.on('error', (error: Error) => log.warn({ err: error }, 'redis.connection-lost'))
+    reportErrors(listener, log)
     listener.on('message', (_channel: string, payload: string) => onNotification(idsOf(payload)))
     // A process must also start without Redis; the subscription follows when Redis is reachable.
     listener

@@ -7,6 +7,12 @@ export type { Redis } from 'ioredis'
 const connectTimeoutMs = 2_000
 const keepAliveMs = 10_000
 
+export const reportErrors = (redis: Redis, log: Log): void => {
+  const { path, host, port } = redis.options
+  const service = `Redis at ${path ?? `${host}:${port}`} (REDIS_URL)`
+  redis.on('error', (error: Error) => log.warn({ err: error, service }, 'redis.connection-lost'))
+}
+
 /**
  * A Redis that does not respond within `timeoutMs` counts as disconnected: its connection is closed, and opened again
  * once it responds. Meanwhile commands fail at once instead of queueing, and the rate limiter counts in memory.
@@ -21,6 +27,6 @@ export const connectRedis = ({ url, timeoutMs }: { url: string; timeoutMs: numbe
     // The first ends a connection without any response, the second a command that waits behind many others.
     ...(timeoutMs > 0 && { socketTimeout: timeoutMs, commandTimeout: timeoutMs }),
   })
-  redis.on('error', (error: Error) => log.warn({ err: error }, 'redis.connection-lost'))
+  reportErrors(redis, log)
   return redis
 }

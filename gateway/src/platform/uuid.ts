@@ -17,6 +17,12 @@ const uuidV4Of = (entropy: Buffer): string => {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
+/** The same UUID with another time. */
+export const uuidV7At = (uuid: string, atMs: number): string => {
+  const time = Math.floor(atMs).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}${uuid.slice(13)}`
+}
+
 /** The time of a UUID of version 7; undefined for any other text. */
 export const timeOfUuidV7 = (uuid: string): number | undefined => {
   const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(uuid)

@@ -367,6 +367,55 @@ test('problems of prices name the rule and the fix', () => {
   ])
 })
 
+test('a size that no route makes is reported where it is set', () => {
+  const base = 'kind: video, family: B, seconds: [4], prices: [{ unit: second, micros: 9 }]'
+  const fix = 'which no route makes: add it to the sizes of a route, or remove it here'
+  expect(
+    problemsOf(`providers: { a: { kind: acme }, b: { kind: acme } }
+models:
+  clip-1:
+    { ${base}, sizes: [wide, 480x480, 640x360], sizeNames: { wide: 1280x720 }, frames: [1280x720, 1920x1080],
+      aliases: { clip: { sizes: [640x360, 1024x1024] } },
+      routes: [{ provider: a, sizes: [480x480] }, { provider: b, sizes: [640x360, 1280x720] }] }
+  clip-2: { ${base}, sizes: [wide], sizeNames: { wide: 1280x720 }, routes: [{ provider: a, sizes: [480x480] }] }
+  clip-3: { ${base}, sizes: [480x480], routes: [{ provider: a, sizes: [640x360] }, { provider: b }] }
+  clip-4:
+    kind: video
+    family: A
+    endpoints: [/v1/video/create]
+    durations: [8]
+    prices: [{ unit: second, micros: 9 }]
+    routes: [{ provider: a, sizes: [480x480] }]
+`),
+  ).toEqual([
+    `providers.yaml:4: models.clip-1.frames[1] is 1920x1080, ${fix}`,
+    `providers.yaml:5: models.clip-1.aliases.clip.sizes[1] is 1024x1024, ${fix}`,
+    `providers.yaml:7: models.clip-2.sizes[0] is 1280x720, ${fix}`,
+    'providers.yaml:9: models.clip-4.frames is required, because no route makes one of 1280x720, 720x1280, 1920x1080, 1080x1920: the sizes that a route makes',
+  ])
+})
+
+test('whoever changes sizes and durations changes them at every endpoint', () => {
+  const { models } = read(`
+models:
+  vidB-2: { sizes: [480x480], seconds: [4] }
+`)
+  expect(models['vidB-2']).toMatchObject({ durations: [4], frames: [{ width: 480, height: 480 }] })
+})
+
+test('a model is not its own successor, and has each voice once', () => {
+  expect(
+    problemsOf(`models:
+  vidA-1: { successor: vidA-1 }
+  say-1: { voices: [Al, Bo, { name: Al, gender: male }], aliases: { say: { voices: [Cy, Cy] } } }
+`),
+  ).toEqual([
+    'providers.yaml:2: models.vidA-1.successor must be another model, not the model itself',
+    'providers.yaml:3: models.say-1.aliases.say.voices[1] is "Cy", which the list already has: remove one of them',
+    'providers.yaml:3: models.say-1.voices[2] is "Al", which the list already has: remove one of them',
+  ])
+})
+
 test('a name belongs to one model', () => {
   expect(
     problemsOf(`models:
@@ -374,8 +423,8 @@ test('a name belongs to one model', () => {
   vidB-2: { aliases: { sora-2: {} } }
 `),
   ).toEqual([
-    'providers.yaml:2: models.vidA-1.aliases.say-1 is already a name of say-1; choose another, or remove it there',
-    'providers.yaml:3: models.vidB-2.aliases.sora-2 is already a name of vidA-1; choose another, or remove it there',
+    'providers.yaml:2: models.vidA-1.aliases.say-1 cannot be a name of vidA-1, because say-1 is a model: choose another name',
+    'providers.yaml:3: models.vidB-2.aliases.sora-2 cannot be a name of both vidA-1 and vidB-2: remove it from one of them',
   ])
 })
 

@@ -1,6 +1,6 @@
 /** Applies the overrides from the database to the configuration of the file. */
 import type { Protocol } from '../providers/kit/protocol.ts'
-import type { FileConfig, ProviderConfig, RoutingConfig } from './config.ts'
+import type { ConfiguredModel, FileConfig, ProviderConfig, RoutingConfig } from './config.ts'
 import { createModelCache, type ModelCache } from './model-cache.ts'
 import { parseModelConfig, setsPrices } from './model-config.ts'
 import { problemsBetween } from './parse-models.ts'
@@ -90,12 +90,21 @@ const mergeModels = (
     problems.push(...describeProblems(['models', id], found))
     if (config !== undefined) models[id] = config
   }
-  for (const { path, message } of problemsBetween(Object.values(models), new Set(Object.keys(models)))) {
-    const id = String(path[0])
+  // The models of the file come first, so that of two models with one name the overridden one is reported.
+  const isChanged = ({ id }: ConfiguredModel) => Object.hasOwn(overrides, id)
+  const [changed, unchanged] = [true, false].map((wanted) =>
+    Object.values(models).filter((model) => isChanged(model) === wanted),
+  )
+  const inOrder = [...(unchanged ?? []), ...(changed ?? [])]
+  for (const { path, message } of problemsBetween(inOrder, new Set(Object.keys(models)))) {
+    const [id, , alias] = path.map(String)
     problems.push(...describeProblems(['models'], [{ path, message }]))
-    const inFile = file.models[id]
-    if (inFile === undefined) delete models[id]
-    else models[id] = inFile
+    // An alias of the file that is the id of an added model.
+    const reverted = id !== undefined && Object.hasOwn(overrides, id) ? id : alias
+    if (reverted === undefined) continue
+    const inFile = file.models[reverted]
+    if (inFile === undefined) delete models[reverted]
+    else models[reverted] = inFile
   }
   return { models, problems }
 }

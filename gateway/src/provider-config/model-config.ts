@@ -3,17 +3,17 @@
  * reference (`gateway/models.yaml`), the providers file and the admin API. A later source changes single settings of an
  * earlier one, so an entry is validated after its sources are merged.
  */
-import { imageRoles } from '@kinora/contract/operations/video-fields'
-import { Type, type Static, type TObject } from 'typebox'
+import { Type, type Static, type TObject, type TProperties } from 'typebox'
 
-import type { ModelConfig, VideoModel } from '../models/model.ts'
+import type { AliasChanges, ModelConfig, Voice } from '../models/model.ts'
 import type { PriceRule } from '../models/price-rule.ts'
 import { didYouMean } from '../platform/nearest-name.ts'
 import type { ConfiguredModel } from './config.ts'
 import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
-import { problemsOfCosts, routesOf, routeSettings, size } from './route-config.ts'
+import { problemsOfCosts, routesOf, routeSettings } from './route-config.ts'
 import { text, wholeNumber } from './setting-types.ts'
 import { isMapping, validateConfig, type Problem, type RawConfig } from './validate-config.ts'
+import { replacedBy, requestsOf, videoAliasSettings, videoSettings, withAlias } from './video-config.ts'
 import { voiceOf, voicesDescription, voicesSetting } from './voice-config.ts'
 
 const endpointsOfKinds = {
@@ -25,10 +25,19 @@ const endpointsOfKinds = {
 type Kind = keyof typeof endpointsOfKinds
 const kinds = Object.keys(endpointsOfKinds) as Kind[]
 
+const describeAliases = (names: string[]): string =>
+  names.length === 0
+    ? 'Under each of them it is the same.'
+    : `Under a name, it can have its own ${names.map((name) => `\`${name}\``).join(', ')}; what is not set is as under its id.`
+
+const aliasOfSpeaker = {
+  voices: Type.Optional(voicesSetting('The voices under this name. Default: those of the model.')),
+}
+
 const date = (description: string) => text({ description, 'x-demand': 'a date such as 2027-01-31' })
 
-/** The settings that models of every kind have. */
-const commonSettings = (kind: Kind) => ({
+/** The settings that models of every kind have. `ofAlias` are those that an alias can have for itself. */
+const commonSettings = <OfAlias extends TProperties>(kind: Kind, ofAlias: OfAlias) => ({
   kind: Type.Enum([...kinds], {
     description:
       'What it does: `video`, `speech`, `transcription` (also translation) or `chat` (with audio).',
@@ -43,19 +52,17 @@ const commonSettings = (kind: Kind) => ({
     }),
   ),
   aliases: Type.Optional(
-    Type.Record(
-      Type.String(),
-      Type.Object(
-        { voices: Type.Optional(voicesSetting('The voices under this name. Default: those of the model.')) },
-        { additionalProperties: false },
-      ),
-      { description: 'Other names for it, such as `{sora-2: {}}`.' },
-    ),
+    Type.Record(Type.String(), Type.Object(ofAlias, { additionalProperties: false }), {
+      description: `Other names for it, such as \`{alias-1: {}}\`. ${describeAliases(Object.keys(ofAlias))}`,
+    }),
   ),
   state: Type.Enum(['active', 'deprecated', 'retired'], {
     default: 'active',
     description: '`active`, `deprecated` (responses have a warning) or `retired` (requests are refused).',
   }),
+  deprecationDate: Type.Optional(
+    date('The date, in UTC, of the `Deprecation` header of a deprecated model. Default: that of `created`.'),
+  ),
   shutdownDate: Type.Optional(date('The date, in UTC, from which on requests are refused.')),
   successor: Type.Optional(
     text({ 'x-demand': 'a model of the catalog', description: 'The model to use instead.' }),
@@ -66,83 +73,17 @@ const commonSettings = (kind: Kind) => ({
   ...routeSettings,
 })
 
-const durations = (description: string) =>
-  Type.Optional(Type.Array(wholeNumber({ minimum: 1, maximum: 3_600 }), { minItems: 1, description }))
-
 export const modelConfigSchemas = {
   video: Type.Object(
     {
-      ...commonSettings('video'),
-      family: Type.Enum(['A', 'B'], {
-        description: 'The parameters of its requests and the form of its responses: those of family A or B.',
-      }),
-      seconds: durations('The durations at `POST /v1/videos`, such as `[4, 8, 12]`.'),
-      secondsMin: Type.Optional(
-        wholeNumber({
-          minimum: 1,
-          description: 'With `secondsMax`, instead of `seconds`: every duration from here.',
-        }),
-      ),
-      secondsMax: Type.Optional(
-        wholeNumber({ minimum: 1, maximum: 3_600, description: 'The longest duration, with `secondsMin`.' }),
-      ),
-      durations: durations(
-        'The durations at `POST /v1/video/create`, the default one first, which is also that of chats. Default: `seconds`.',
-      ),
-      sizes: Type.Optional(
-        Type.Array(Type.String({ minLength: 1, maxLength: 40 }), {
-          minItems: 1,
-          description: 'The values of `size` at `POST /v1/videos`, such as `[1280x720]`.',
-        }),
-      ),
-      sizeNames: Type.Optional(
-        Type.Record(Type.String(), size, {
-          description: 'The width and height of sizes that are only names, such as `{16x9: 1280x720}`.',
-        }),
-      ),
-      aspectRatios: Type.Optional(
-        Type.Array(Type.Enum(['16:9', '9:16']), {
-          minItems: 1,
-          description:
-            'The values of `aspect_ratio` at `POST /v1/video/create` in family A. Default: no such parameter.',
-        }),
-      ),
-      images: wholeNumber({
-        minimum: 0,
-        maximum: 20,
-        default: 1,
-        description: 'Reference images that a request may have.',
-      }),
-      imageRoles: Type.Array(Type.Enum([...imageRoles]), {
-        minItems: 1,
-        default: ['style'],
-        description:
-          'How the images are used: `first_frame`, `last_frame`, `reference` (shown in the video) or `style`. The first image has the first role, and so on; the last role is that of all others. With several roles, requests may choose.',
-      }),
-      referenceVideo: Type.Boolean({
-        default: false,
-        description: 'Whether a request may have a reference video, as `reference_video`.',
-      }),
-      referenceAudio: Type.Boolean({
-        default: false,
-        description: 'Whether a request may have a reference audio, as `reference_audio`.',
-      }),
-      sound: Type.Enum(['always', 'never', 'optional'], {
-        default: 'always',
-        description:
-          'Whether its videos have sound. With `optional`, requests have the parameter `sound`, and the provider is told.',
-      }),
-      usualSeconds: wholeNumber({
-        minimum: 1,
-        default: 120,
-        description: 'The usual time to make a video, for estimates of progress.',
-      }),
+      ...commonSettings('video', videoAliasSettings),
+      ...videoSettings,
     },
     { additionalProperties: false },
   ),
   speech: Type.Object(
     {
-      ...commonSettings('speech'),
+      ...commonSettings('speech', aliasOfSpeaker),
       voices: voicesSetting(voicesDescription),
       instructions: Type.Boolean({ default: false, description: 'Whether it follows `instructions`.' }),
     },
@@ -150,7 +91,7 @@ export const modelConfigSchemas = {
   ),
   transcription: Type.Object(
     {
-      ...commonSettings('transcription'),
+      ...commonSettings('transcription', {}),
       timestamps: Type.Boolean({
         default: true,
         description: 'Whether it can time its text. If not, JSON is the only response format.',
@@ -160,7 +101,7 @@ export const modelConfigSchemas = {
   ),
   chat: Type.Object(
     {
-      ...commonSettings('chat'),
+      ...commonSettings('chat', aliasOfSpeaker),
       voices: voicesSetting(voicesDescription),
       contextTokens: wholeNumber({ minimum: 1, description: 'Tokens that a conversation may have.' }),
       outputTokensMax: wholeNumber({ minimum: 1, description: 'Tokens that a response may have.' }),
@@ -184,123 +125,99 @@ const isDate = (given: string): boolean => {
 
 type Report = (path: Problem['path'], message: string) => void
 
-const secondsOf = (values: Values<'video'>, report: Report): VideoModel['seconds'] => {
-  const { seconds, secondsMin, secondsMax } = values
-  if (seconds !== undefined && (secondsMin !== undefined || secondsMax !== undefined)) {
-    report(['seconds'], 'cannot be combined with secondsMin and secondsMax')
-  }
-  if (seconds !== undefined) return seconds
-  if (secondsMin === undefined && secondsMax === undefined) return []
-  const [least, most] = [secondsMin ?? 1, secondsMax ?? 0]
-  if (least > most) report(['secondsMax'], `must be at least secondsMin, which is ${least}`)
-  return { least, most }
-}
-
-const sizesOf = ({ sizes = [], sizeNames = {} }: Values<'video'>, report: Report): VideoModel['sizes'] => {
-  const names = new Map(Object.entries(sizeNames))
-  return Object.fromEntries(
-    sizes.map((each, index) => {
-      const [width = 0, height = 0] = (names.get(each) ?? each).split('x').map(Number)
-      if (!(width > 0 && height > 0)) {
-        report(['sizes', index], `must be a size such as 1280x720, or have one in sizeNames, not "${each}"`)
-      }
-      return [each, { width, height }]
-    }),
-  )
-}
-
-type Common = Pick<ModelConfig, 'id' | 'priceSource'>
+type Common = Pick<ConfiguredModel, 'id' | 'priceSource' | 'routes'>
 
 const commonOf = ({ id, priceSource }: Common, values: Values<Kind>) => ({
   id,
+  name: id,
   priceSource,
   prices: rulesOf(values.prices),
   description: values.description,
   ownedBy: values.ownedBy,
   created: values.created === undefined ? 0 : Date.parse(`${values.created}T00:00:00Z`) / 1_000,
-  aliases: Object.fromEntries(
-    Object.entries(values.aliases ?? {}).map(([name, { voices }]) => [
-      name,
-      { voices: voices?.map(voiceOf) },
-    ]),
-  ),
   endpoints: values.endpoints ?? [...endpointsOfKinds[values.kind]],
   state: values.state,
+  deprecationDate: values.deprecationDate,
   shutdownDate: values.shutdownDate,
   successor: values.successor,
 })
 
-const imageRolesOf = (
-  { imageRoles: [first = 'style', ...others] }: Values<'video'>,
-  report: Report,
-): VideoModel['imageRoles'] => {
-  const roles: VideoModel['imageRoles'] = [first, ...others]
-  if (new Set(roles).size < roles.length) report(['imageRoles'], 'must not have a role twice')
-  if (roles.includes('last_frame') && roles.indexOf('first_frame') !== roles.indexOf('last_frame') - 1) {
-    report(['imageRoles'], 'must have first_frame directly before last_frame')
+const voicesOf = (given: Values<'speech'>['voices'], path: Problem['path'], report: Report): Voice[] => {
+  const voices = given.map(voiceOf)
+  const names = voices.map(({ name }) => name)
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) < index) {
+      report([...path, index], `is "${name}", which the list already has: remove one of them`)
+    }
   }
-  return roles
+  return voices
 }
 
-const videoModelOf = (of: Common, values: Values<'video'>, report: Report): VideoModel => {
-  const common = commonOf(of, values)
-  const seconds = secondsOf(values, report)
-  const listed = Array.isArray(seconds) ? seconds : [seconds.least]
-  const [first, ...others] = values.durations ?? listed
-  if (common.endpoints.includes('/v1/videos')) {
-    if (listed.length === 0)
-      report(['seconds'], 'is required at /v1/videos: the durations, such as [4, 8, 12]')
-    if (values.sizes === undefined)
-      report(['sizes'], 'is required at /v1/videos: such as [1280x720, 720x1280]')
-  } else if (first === undefined) {
-    report(['durations'], 'is required: the durations, the default one first, such as [8]')
-  }
+/** What is different under each alias. */
+const aliasesOf = <Settings>(
+  aliases: Record<string, Settings> | undefined,
+  changesOf: (alias: Settings, name: string) => AliasChanges,
+): ModelConfig['aliases'] =>
+  Object.fromEntries(Object.entries(aliases ?? {}).map(([name, alias]) => [name, changesOf(alias, name)]))
+
+const voicesOfAliases = ({ aliases }: Values<'speech' | 'chat'>, report: Report): ModelConfig['aliases'] =>
+  aliasesOf(aliases, ({ voices }, name) =>
+    voices === undefined ? {} : { voices: voicesOf(voices, ['aliases', name, 'voices'], report) },
+  )
+
+const videoModelOf = (of: Common, values: Values<'video'>, report: Report): ModelConfig => {
+  const { endpoints, ...common } = commonOf(of, values)
   return {
     ...common,
+    ...requestsOf(values, endpoints, of.routes, report),
     kind: 'video',
+    endpoints,
+    aliases: aliasesOf(values.aliases, (alias, name) =>
+      Object.keys(alias).length === 0
+        ? {}
+        : requestsOf(withAlias(values, alias), endpoints, of.routes, (path, message) =>
+            report(['aliases', name, ...path], message),
+          ),
+    ),
     family: values.family,
-    seconds,
-    durations: [first ?? 1, ...others],
-    sizes: sizesOf(values, report),
     aspectRatios: values.aspectRatios ?? [],
-    imagesMax: values.images,
-    imageRoles: imageRolesOf(values, report),
-    usesVideo: values.referenceVideo,
-    usesAudio: values.referenceAudio,
     sound: values.sound,
     usualSeconds: values.usualSeconds,
   }
 }
 
-const chatModelOf = (of: Common, values: Values<'chat'>): ModelConfig => ({
+const chatModelOf = (of: Common, values: Values<'chat'>, report: Report): ModelConfig => ({
   ...commonOf(of, values),
   kind: 'chat',
-  voices: values.voices.map(voiceOf),
+  aliases: voicesOfAliases(values, report),
+  voices: voicesOf(values.voices, ['voices'], report),
   contextTokens: values.contextTokens,
   outputTokensMax: values.outputTokensMax,
   outputTokensDefault: values.outputTokensDefault,
   audioTokensPerSecond: values.audioTokensPerSecond,
 })
 
+const speechModelOf = (of: Common, values: Values<'speech'>, report: Report): ModelConfig => ({
+  ...commonOf(of, values),
+  kind: 'speech',
+  aliases: voicesOfAliases(values, report),
+  voices: voicesOf(values.voices, ['voices'], report),
+  followsInstructions: values.instructions,
+})
+
 const modelOf = (of: Common, values: Values<Kind>, report: Report): ModelConfig => {
   switch (values.kind) {
     case 'video':
       return videoModelOf(of, values as Values<'video'>, report)
-    case 'speech': {
-      const { voices, instructions } = values as Values<'speech'>
-      return {
-        ...commonOf(of, values),
-        kind: 'speech',
-        voices: voices.map(voiceOf),
-        followsInstructions: instructions,
-      }
-    }
+    case 'speech':
+      return speechModelOf(of, values as Values<'speech'>, report)
     case 'transcription': {
-      const { timestamps } = values as Values<'transcription'>
-      return { ...commonOf(of, values), kind: 'transcription', hasTimestamps: timestamps }
+      const { timestamps, aliases } = values as Values<'transcription'>
+      const common = { ...commonOf(of, values), aliases: aliasesOf(aliases, () => ({})) }
+      return { ...common, kind: 'transcription', hasTimestamps: timestamps }
     }
     case 'chat':
-      return chatModelOf(of, values as Values<'chat'>)
+      return chatModelOf(of, values as Values<'chat'>, report)
   }
 }
 
@@ -311,7 +228,8 @@ export const mergeModel = (earlier: RawConfig | undefined, later: unknown): unkn
   if (earlier === undefined || !isMapping(later)) return later ?? earlier
   const changes = Object.entries(later).filter(([, value]) => value !== null)
   const hasRoutes = changes.some(([name]) => routeNames.includes(name))
-  const kept = Object.entries(earlier).filter(([name]) => !hasRoutes || !routeNames.includes(name))
+  const replaced = [...replacedBy(later), ...(hasRoutes ? routeNames : [])]
+  const kept = Object.entries(earlier).filter(([name]) => !replaced.includes(name))
   return Object.fromEntries([...kept, ...changes])
 }
 
@@ -363,11 +281,12 @@ export const parseModelConfig = (
     if (!isName(alias)) report(['aliases', alias], `must be a name of ${nameRule}`)
   }
   const { successor } = values
+  if (successor === id) report(['successor'], 'must be another model, not the model itself')
   if (successor !== undefined && !knownModels.has(successor)) {
     const known = [...knownModels]
     report(['successor'], `must be a model of the catalog, not "${successor}"${didYouMean(successor, known)}`)
   }
-  for (const name of ['created', 'shutdownDate'] as const) {
+  for (const name of ['created', 'deprecationDate', 'shutdownDate'] as const) {
     const given = values[name]
     if (given !== undefined && !isDate(given)) {
       report([name], `must be a date such as 2027-01-31, not "${given}"`)
@@ -379,7 +298,7 @@ export const parseModelConfig = (
     problems.push(...problemsOfPrices(kind, rulesOf(values.prices)), ...problemsOfCosts(kind, routes))
   }
   if (problems.length > 0) return { config: undefined, problems }
-  const model = modelOf({ id, priceSource }, values, report)
+  const model = modelOf({ id, priceSource, routes }, values, report)
   return problems.length > 0
     ? { config: undefined, problems }
     : { config: { ...model, routes }, problems: [] }

@@ -10,10 +10,14 @@ export const problemsBetween = (models: ConfiguredModel[], ids: Set<string>): Pr
   return models.flatMap(({ id, aliases }) => {
     const problems: Problem[] = []
     for (const alias of Object.keys(aliases)) {
-      const owner = ids.has(alias) ? alias : owners.get(alias)
-      if (owner !== undefined) {
-        const message = `is already a name of ${owner}; choose another, or remove it there`
-        problems.push({ path: [id, 'aliases', alias], message })
+      const path = [id, 'aliases', alias]
+      const owner = owners.get(alias)
+      if (ids.has(alias)) {
+        const message = `cannot be a name of ${id}, because ${alias} is a model: choose another name`
+        problems.push({ path, message })
+      } else if (owner !== undefined) {
+        const message = `cannot be a name of both ${owner} and ${id}: remove it from one of them`
+        problems.push({ path, message })
       }
       owners.set(alias, id)
     }

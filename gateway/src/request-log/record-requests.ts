@@ -33,7 +33,7 @@ const createTally = (log: Log, event: string, rowsMax: number) => {
   let counts = new Map<string, { operation: string; status: number; count: number }>()
   let rows = 0
   return {
-    count: ({ operation, status }: CompletedRequest) => {
+    count: ({ operation, status }: Pick<CompletedRequest, 'operation' | 'status'>) => {
       const name = `${operation} ${status}`
       const counted = counts.get(name) ?? { operation, status, count: 0 }
       counted.count += 1
@@ -141,6 +141,7 @@ export const createRequestRecorder = (
 
   return {
     count: anonymous.count,
+    countOverload: overloaded.count,
     record: (request) => {
       if (request.keyId === null) anonymous.count(request)
       if (request.keyId !== null || anonymous.takeRow()) store(request)

@@ -1,5 +1,6 @@
 import type { CompletedRequest } from '../http/completed-request.ts'
 import type { Database } from '../platform/postgres.ts'
+import { timeOfRequestId } from '../platform/request-id.ts'
 
 /** In the order of the columns below. */
 const written = [
@@ -52,17 +53,18 @@ export const recordKeyUses = async (
 }
 
 interface RequestFilter {
-  accountId: string | undefined
-  keyId: string | undefined
-  operation: string | undefined
-  status: number | undefined
-  errorCode: string | undefined
-  model: string | undefined
-  taskId: string | undefined
-  from: Date | undefined
-  to: Date | undefined
+  id?: string | undefined
+  accountId?: string | undefined
+  keyId?: string | undefined
+  operation?: string | undefined
+  status?: number | undefined
+  errorCode?: string | undefined
+  model?: string | undefined
+  taskId?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
   /** Only requests older than this one. */
-  after: { at: Date; id: string } | undefined
+  after?: { at: Date; id: string } | undefined
   limit: number
 }
 
@@ -77,6 +79,12 @@ const columns = `id, at, account_id as "accountId", key_id as "keyId",
   (select name from keys k where k.id = request_log.key_id) as "keyName", operation, method, path, status,
   error_code as "errorCode", model, provider, task_id as "taskId", duration_ms as "durationMs", address, user_agent as "userAgent"`
 
+/**
+ * How far the time of a request may be from the time in its id. Both come from the same clock, which may be set between
+ * them; no index by id is needed, because the one by time leads to the few requests of these minutes.
+ */
+const clockChangeMs = 60_000
+
 /** The newest matching requests from a position on. The SQL has only the given conditions, so that each can use its index. */
 export const listRequests = async (
   database: Database,
@@ -90,6 +98,7 @@ export const listRequests = async (
     conditions.push(condition(`$${values.length}`))
   }
   const dayOf = (time: string) => `(${time}::timestamptz at time zone 'utc')::date`
+  given(filter.id, (id) => `id = ${id}`)
   given(filter.accountId, (id) => `account_id = ${id}`)
   given(filter.keyId, (id) => `key_id = ${id}`)
   given(filter.operation, (operation) => `operation = ${operation}`)
@@ -97,9 +106,16 @@ export const listRequests = async (
   given(filter.errorCode, (code) => `error_code = ${code}`)
   given(filter.model, (model) => `model = ${model}`)
   given(filter.taskId, (id) => `task_id = ${id}`)
+  const fromTime = (from: string) => `day >= ${dayOf(from)} and at >= ${from}`
+  const toTime = (to: string) => `day <= ${dayOf(to)} and at < ${to}`
   // The day limits the search to the partitions of those months.
-  given(filter.from, (from) => `day >= ${dayOf(from)} and at >= ${from}`)
-  given(filter.to, (to) => `day <= ${dayOf(to)} and at < ${to}`)
+  given(filter.from, fromTime)
+  given(filter.to, toTime)
+  const idMs = filter.id === undefined ? undefined : timeOfRequestId(filter.id)
+  if (idMs !== undefined) {
+    given(new Date(idMs - clockChangeMs), fromTime)
+    given(new Date(idMs + clockChangeMs), toTime)
+  }
   given(after?.at, (at) => `day <= ${dayOf(at)} and at <= ${at}`)
   if (after !== undefined) {
     values.push(after.id)
@@ -110,4 +126,11 @@ export const listRequests = async (
     values,
   )
   return rows
+}
+
+/** The request with this id; undefined if there is none, or if the text is not the id of a request. */
+export const findRequest = async (database: Database, id: string): Promise<LoggedRecord | undefined> => {
+  if (timeOfRequestId(id) === undefined) return undefined
+  const [found] = await listRequests(database, { id, limit: 1 })
+  return found
 }

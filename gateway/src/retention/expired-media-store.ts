@@ -171,18 +171,12 @@ export const countDueMedia = async (
 }
 
 /** The storage keys among these that a row refers to. */
-export const knownKeys = async (
-  database: Database,
-  keys: string[],
-  recordings: { day: string; id: string }[],
-): Promise<Set<string>> => {
+export const knownKeys = async (database: Database, keys: string[]): Promise<Set<string>> => {
   const { rows } = await database.query<{ key: string }>(
     `select storage_key as key from media where storage_key = any($1::text[]) and removed_at is null
      union all
-     select t.recording_key from unnest($2::date[], $3::text[]) as wanted (day, id)
-       join transcription_tasks t on t.day = wanted.day and t.id = wanted.id
-      where t.recording_key is not null`,
-    [keys, recordings.map(({ day }) => day), recordings.map(({ id }) => id)],
+     select recording_key from transcription_tasks where recording_key = any($1::text[])`,
+    [keys],
   )
   return new Set(rows.map(({ key }) => key))
 }

@@ -1,7 +1,6 @@
 /** Finds and removes files without a database row, such as partial uploads of a process that died. */
 import type { Database } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
-import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
 import { knownKeys } from './expired-media-store.ts'
 import type { RemoveDependencies } from './remove-expired-files.ts'
 
@@ -18,19 +17,13 @@ export interface Orphans {
   known: number
 }
 
-const recordingOf = (key: string): { day: string; id: string }[] => {
-  const id = key.startsWith('recordings/') ? (key.split('/').at(-1) ?? '') : ''
-  const day = dayOfTranscription(id)
-  return day === undefined ? [] : [{ day, id }]
-}
-
 export const findOrphans = async (
   { postgres, mediaStore }: { postgres: Database; mediaStore: MediaStore },
   signal: AbortSignal,
 ): Promise<Orphans> => {
   const found: Orphans = { keys: [], known: 0 }
   const check = async (keys: string[]) => {
-    const known = await knownKeys(postgres, keys, keys.flatMap(recordingOf))
+    const known = await knownKeys(postgres, keys)
     found.known += known.size
     found.keys.push(...keys.filter((key) => !known.has(key)))
   }

@@ -6,7 +6,7 @@ import type { Log } from '../platform/log.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { Stalls } from '../platform/stalls.ts'
 import { afterCall, closed, newBreaker, recoveringMs, stateOf, type Breaker } from './breaker.ts'
-import { newRamp, noRate, rateAt, startsLeft, withCall, withStarts, type Ramp, type Rate } from './ramp.ts'
+import { newRamp, noRate, rateAt, startsLeft, withCalls, withStarts, type Ramp, type Rate } from './ramp.ts'
 import { afterFirst, afterRetry, newBudget, nextRetryMs, type RetryBudget } from './retry-budget.ts'
 import {
   deleteHealthOf,
@@ -38,7 +38,10 @@ interface RouteHealth {
   probedUntilMs: number
   /** Work was routed there as a probe and has not called yet. */
   offeredUntilMs: number
+  /** Of the successful calls of this process. */
   rate: Rate
+  /** Of the starts of all processes, if this one dispatches them. */
+  startRate: Rate
   usualPerSecond: number
   ramp: Ramp | undefined
   /** The sequence number of the last change in this process. */
@@ -98,6 +101,7 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
       probedUntilMs: 0,
       offeredUntilMs: 0,
       rate: noRate,
+      startRate: noRate,
       usualPerSecond: 0,
       ramp: undefined,
       changed: 0,
@@ -144,7 +148,7 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
     if (breaker.open !== undefined) {
       // During a ramp the rate is below the usual one.
       if (!wasOpen && startsLeft(health.ramp, now()) === Infinity) {
-        health.usualPerSecond = rateAt(health.rate, now())
+        health.usualPerSecond = Math.max(rateAt(health.rate, now()), rateAt(health.startRate, now()))
       }
       health.ramp = undefined
       return
@@ -299,7 +303,7 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
         return
       }
       const before = health.breaker
-      if (outcome === 'ok') health.rate = withCall(health.rate, now())
+      if (outcome === 'ok') health.rate = withCalls(health.rate, 1, now())
       const after = afterCall(before, { outcome, retryAfterMs, isProbe, startedMs }, now())
       if (isProbe) {
         health.isProbing = false
@@ -345,8 +349,9 @@ export const createHealth = async ({ postgres, stalls, log }: HealthDependencies
     },
     startsAllowed: (provider, model) => startsLeft(knownHealth(provider, model)?.ramp, now()),
     countStarts: (provider, model, count) => {
-      const health = knownHealth(provider, model)
-      if (health !== undefined) health.ramp = withStarts(health.ramp, count, now())
+      const health = healthFor(provider, model)
+      health.ramp = withStarts(health.ramp, count, now())
+      if (count > 0) health.startRate = withCalls(health.startRate, count, now())
     },
     stop: async () => {
       clearInterval(timer)

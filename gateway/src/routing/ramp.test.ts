@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 
-import { newRamp, noRate, rateAt, startsLeft, withCall, withStarts } from './ramp.ts'
+import { newRamp, noRate, rateAt, startsLeft, withCalls, withStarts } from './ramp.ts'
 
 test('the rate is an average in which older calls count less', () => {
   let rate = noRate
   for (let second = 0; second < 1_800; second += 1) {
-    for (let call = 0; call < 10; call += 1) rate = withCall(rate, second * 1_000)
+    for (let call = 0; call < 10; call += 1) rate = withCalls(rate, 1, second * 1_000)
   }
   expect(rateAt(rate, 1_800_000)).toBeCloseTo(10, 0)
   expect(rateAt(rate, 1_800_000 + 300_000)).toBeLessThan(4)
@@ -14,10 +14,10 @@ test('the rate is an average in which older calls count less', () => {
 test('a rate is known soon after the first call, and a burst does not inflate it', () => {
   let rate = noRate
   for (let second = 0; second < 30; second += 1) {
-    for (let call = 0; call < 10; call += 1) rate = withCall(rate, second * 1_000)
+    for (let call = 0; call < 10; call += 1) rate = withCalls(rate, 1, second * 1_000)
   }
   expect(rateAt(rate, 30_000)).toBeCloseTo(10, 0)
-  expect(rateAt(withCall(withCall(noRate, 0), 10), 20)).toBeLessThan(0.3)
+  expect(rateAt(withCalls(withCalls(noRate, 1, 0), 1, 10), 20)).toBeLessThan(0.3)
   expect(rateAt(noRate, 1_000_000)).toBe(0)
 })
 

@@ -30,8 +30,8 @@ export const rateAt = (rate: Rate, nowMs: number): number => {
   return decayed(rate, nowMs) / (1 - Math.exp(-seconds / memorySeconds))
 }
 
-export const withCall = (rate: Rate, nowMs: number): Rate => ({
-  perSecond: decayed(rate, nowMs) + 1 / memorySeconds,
+export const withCalls = (rate: Rate, count: number, nowMs: number): Rate => ({
+  perSecond: decayed(rate, nowMs) + count / memorySeconds,
   atMs: nowMs,
   sinceMs: rate.sinceMs ?? nowMs,
 })

@@ -56,7 +56,10 @@ const derive = (config: RoutingConfig, present: Provider[]): Derived => ({
 })
 
 /** Serves the models without routes. */
-const defaultProvider = (present: Provider[], capability: Capability | undefined): Provider | undefined => {
+export const defaultProvider = (
+  present: Provider[],
+  capability: Capability | undefined,
+): Provider | undefined => {
   const can = (provider: Provider) => capability === undefined || provider[capability] !== undefined
   return present.find((each) => each.acceptsJobs && can(each)) ?? present.find(can) ?? present[0]
 }

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
-import { createSafeFetch, SafeFetchError } from './safe-fetch.ts'
+import { SafeFetchError } from './safe-fetch-error.ts'
+import { createSafeFetch } from './safe-fetch.ts'
 
 /** Every known way to write the local machine; a careless client connects to most of them. */
 const loopbackHosts = [

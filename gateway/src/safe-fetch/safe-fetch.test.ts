@@ -15,7 +15,8 @@ import { gzipSync } from 'node:zlib'
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 
-import { createSafeFetch, SafeFetchError } from './safe-fetch.ts'
+import { SafeFetchError } from './safe-fetch-error.ts'
+import { createSafeFetch } from './safe-fetch.ts'
 
 const image = Buffer.alloc(300_000, 'kinora')
 const roomy = { sizeBytesMax: 1_000_000 }

@@ -8,31 +8,7 @@ import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
 import { atWatchedRate, watchRate, type MinimumRate } from '../platform/streams/minimum-rate.ts'
 import { isPublicAddress } from './public-address.ts'
 import { createDnsQuery, lookUpHost, type ResolvedAddress, type ResolveName } from './resolve-name.ts'
-
-/**
- * The reasons why a fetch failed.
- *
- * - `blocked`: the URL, or a redirect target, is not allowed. Nothing was sent there.
- * - `unreachable`: no such host, no connection, or the connection broke.
- * - `too_large`: the body exceeds the size limit of the caller.
- * - `bad_status`: the response is not a plain 200.
- * - `timeout`: one of the time limits was exceeded.
- */
-type SafeFetchReason = 'blocked' | 'unreachable' | 'too_large' | 'bad_status' | 'timeout'
-
-/** Messages never contain a resolved address, because they may reach the person who chose the URL. */
-export class SafeFetchError extends Error {
-  readonly reason: SafeFetchReason
-  /** The HTTP status, for `bad_status`. */
-  readonly status: number | undefined
-
-  constructor(reason: SafeFetchReason, message: string, options?: { cause?: unknown; status?: number }) {
-    super(message, options)
-    this.name = 'SafeFetchError'
-    this.reason = reason
-    this.status = options?.status
-  }
-}
+import { SafeFetchError } from './safe-fetch-error.ts'
 
 interface SafeFetchOptions {
   /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
@@ -75,6 +51,8 @@ interface FetchedBody {
 export interface SafeFetch {
   open: (url: string, limits: FetchLimits) => Promise<FetchedBody>
 }
+
+const noPublicAddress = 'its host has no public address; private addresses are not allowed'
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const mostRedirects = 3
@@ -145,13 +123,13 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
         if (!isKept) discard(client)
       }
     }
-    throw new SafeFetchError('bad_status', `more than ${redirectsMax} redirects`)
+    throw new SafeFetchError('bad_status', `it redirects more than ${redirectsMax} times`)
   }
 
   function redirectedUrl(from: URL, location: string): URL {
     const target = permittedUrl(location, from)
     if (from.protocol === 'https:' && target.protocol !== 'https:') {
-      throw new SafeFetchError('blocked', 'a redirect may not leave https')
+      throw new SafeFetchError('blocked', 'it redirects from https to http')
     }
     return target
   }
@@ -159,20 +137,21 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   /** Checks everything that depends on the URL alone. */
   function permittedUrl(text: string, base?: URL): URL {
     const url = URL.parse(text, base?.href)
-    if (url === null) throw new SafeFetchError('blocked', 'not a valid URL')
+    if (url === null) throw new SafeFetchError('blocked', 'it is not a valid URL')
     if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-      throw new SafeFetchError('blocked', 'only http and https URLs are fetched')
+      throw new SafeFetchError('blocked', 'only http and https URLs are allowed')
     }
     if (url.username !== '' || url.password !== '') {
-      throw new SafeFetchError('blocked', 'a URL may not carry credentials')
+      throw new SafeFetchError('blocked', 'a user name or password in the URL is not allowed')
     }
     url.hash = ''
     if (exemptOrigins.has(url.origin)) return url
-    if (!ports.includes(portOf(url))) throw new SafeFetchError('blocked', 'this port is not allowed')
+    if (!ports.includes(portOf(url)))
+      throw new SafeFetchError('blocked', `port ${portOf(url)} is not allowed; use ${ports.join(' or ')}`)
     const hostname = hostnameOf(url)
     // Names of one label, and names ending in a dot, exist only in local networks.
     if (isIP(hostname) === 0 && (!hostname.includes('.') || hostname.endsWith('.'))) {
-      throw new SafeFetchError('blocked', 'the host is not a full public name')
+      throw new SafeFetchError('blocked', noPublicAddress)
     }
     return url
   }
@@ -185,7 +164,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     const resolve = options.resolve ?? (isExempt ? lookUpHost : queryDns)
     const addresses =
       family === 0 ? await resolveInTime(resolve, hostname, signal) : [{ address: hostname, family }]
-    if (addresses.length === 0) throw new SafeFetchError('unreachable', 'the host has no address')
+    if (addresses.length === 0) throw new SafeFetchError('unreachable', noPublicAddress)
     const isAllowed = ({ address }: ResolvedAddress) =>
       isExempt ? !isRefusedAddress(address) : isPublicAddress(address)
     if (!addresses.every(isAllowed)) throw notPublic()
@@ -207,7 +186,8 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
       signal.throwIfAborted()
       return addresses
     } catch (error) {
-      throw explained(error, late.signal)
+      if (late.signal.aborted) throw late.signal.reason
+      throw new SafeFetchError('unreachable', noPublicAddress, { cause: error })
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', stop)
@@ -263,7 +243,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 
   async function request(client: Client, url: URL, stop: AbortController): Promise<Dispatcher.ResponseData> {
-    const timer = abortAfter(stop, headersTimeoutMs, 'the answer')
+    const timer = abortAfter(stop, headersTimeoutMs, 'the response')
     try {
       const answer = await client.request({
         method: 'GET',
@@ -329,11 +309,14 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): void {
   if (answer.statusCode !== 200) {
     const status = answer.statusCode
-    throw new SafeFetchError('bad_status', `the host answered with status ${status}`, { status })
+    throw new SafeFetchError('bad_status', `the server responded with status ${status}`, { status })
   }
   const encoding = headerOf(answer, 'content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity' && encoding !== '') {
-    throw new SafeFetchError('bad_status', 'the host answered with a content encoding that was not offered')
+    throw new SafeFetchError(
+      'bad_status',
+      'the server responded with a content encoding that was not requested',
+    )
   }
   if (Number(headerOf(answer, 'content-length') ?? 0) > sizeBytesMax) throw tooLarge(sizeBytesMax)
 }
@@ -368,7 +351,7 @@ function abortAfter(stop: AbortController, delayMs: number, subject: string): No
 }
 
 function notPublic(): SafeFetchError {
-  return new SafeFetchError('blocked', 'the host is not on the public internet')
+  return new SafeFetchError('blocked', noPublicAddress)
 }
 
 function tooLarge(sizeBytesMax: number): SafeFetchError {
@@ -379,7 +362,7 @@ function tooLarge(sizeBytesMax: number): SafeFetchError {
 function explained(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof SafeFetchError) return error
   if (signal.aborted) return signal.reason
-  return new SafeFetchError('unreachable', 'the host could not be reached', { cause: error })
+  return new SafeFetchError('unreachable', 'the server could not be reached', { cause: error })
 }
 
 function discard(client: Client): void {

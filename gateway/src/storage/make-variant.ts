@@ -11,9 +11,9 @@ import type { Log } from '../platform/log.ts'
 import type { Database } from '../platform/postgres.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
-import type { MediaPrograms } from './media-programs.ts'
+import { mediaUnavailable, type MediaPrograms } from './media-programs.ts'
 import type { MediaStore } from './media-store.ts'
-import { createSandbox, onlyVideoFiles } from './sandbox.ts'
+import { createSandbox, isLateError, onlyVideoFiles } from './sandbox.ts'
 import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-store.ts'
 
 export const variantKinds = ['thumbnail', 'spritesheet'] as const
@@ -27,7 +27,7 @@ export type MakeVariant = (
 ) => Promise<StoredFile | undefined>
 
 const imageBytesMax = 8 * 1_048_576
-const limits = { timeoutMs: 20_000, outputBytesMax: imageBytesMax }
+const limits = { cpuSecondsMax: 20, outputBytesMax: imageBytesMax }
 const spritesheetColumns = 4
 const spritesheetRows = 4
 
@@ -52,11 +52,13 @@ export const createMakeVariant = ({
   mediaStore,
   programs,
   log,
+  timeoutMs = 60_000,
 }: {
   database: Database
   mediaStore: MediaStore
   programs: MediaPrograms
   log: Log
+  timeoutMs?: number
 }): MakeVariant => {
   const runOnFile = createSandbox(programs.ffmpegPath, programs)
   const share = createSharedWork<StoredFile | undefined>()
@@ -69,12 +71,14 @@ export const createMakeVariant = ({
     const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
     try {
       const image = await mediaStore.withLocalPath(video.storageKey, (path) =>
-        runOnFile(path, commandFor(kind, seconds), { ...limits, signal }),
+        runOnFile(path, commandFor(kind, seconds), { ...limits, timeoutMs, signal }),
       )
       return image.length === 0 ? undefined : image
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof ApiError) throw error
+      // A busy machine, and not a property of the file.
+      if (isLateError(error)) throw mediaUnavailable(error)
       log.warn({ err: error, mediaId: video.id, kind }, 'variant.not-made')
       return undefined
     }

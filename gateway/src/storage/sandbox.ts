@@ -134,6 +134,7 @@ const failureOf = (program: string, { code, killedBy, errorOutput, isLate, isSan
     Object.assign(new Error(`${program} ended with ${ending}: ${errorOutput}`), {
       code: ending,
       killed: isLate,
+      isLate,
     })
   if (isLate) return failed('SIGKILL')
   if (code !== null && notStarted.has(code)) return failed('ENOENT')
@@ -242,6 +243,9 @@ export const createLineSandbox = (
 /** Whether the program used more CPU time than it may. */
 export const isCpuLimitError = (error: unknown): boolean =>
   (error as { code?: unknown }).code === cpuLimitSignal
+
+/** Whether the program was still running at its timeout. */
+export const isLateError = (error: unknown): boolean => (error as { isLate?: unknown }).isLate === true
 
 /** Whether the program rejected the file, as opposed to being missing, killed or aborted. */
 export const isInvalidFileError = (error: unknown): boolean =>

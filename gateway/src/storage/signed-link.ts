@@ -47,7 +47,12 @@ export const createLinkSigner = (secrets: Secret[], publicUrl: string, linkSecon
     if (secret === undefined || !isSame(signature, sign(secret, subject, expires))) {
       throw new ApiError('media_not_found')
     }
-    if (Number(expires) * 1000 <= Date.now()) throw new ApiError('link_expired')
+    const expiresMs = Number(expires) * 1000
+    if (expiresMs <= Date.now()) {
+      throw new ApiError('link_expired', {
+        message: `This link expired at ${new Date(expiresMs).toISOString()}.`,
+      })
+    }
   }
   const query: LinkSigner['query'] = (subject) => {
     const expires = String(Math.floor(Date.now() / 1000) + linkSeconds)

@@ -1,11 +1,15 @@
 /** Ids of transcription tasks. They contain the creation time, which determines the partition. */
-import { timeOfUuidV7, uuidV7 } from '../platform/uuid.ts'
+import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/uuid.ts'
 
 const prefix = 'transcription_'
 /** Adding a second must not exceed the four-digit years that PostgreSQL can parse. */
 const yearMax = 9_998
 
 export const createTranscriptionId = (atMs: number): string => `${prefix}${uuidV7(atMs)}`
+
+/** The same id with another time. */
+export const transcriptionIdAt = (id: string, atMs: number): string =>
+  `${prefix}${uuidV7At(id.slice(prefix.length), atMs)}`
 
 /** The creation time in an id; undefined for text that is not such an id. */
 export const createdAtOfTranscription = (id: string): Date | undefined => {

@@ -3,7 +3,8 @@ import type { ListPosition } from '../platform/list-position.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Ending, TranscriptionTask } from './transcription-task.ts'
 
-const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", model, state,
+const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", model,
+  coalesce(model_name, model) as "modelName", state,
   transcription_order as "order", duration_ms as "durationMs", done_ms as "doneMs", wallet, prices,
   hold_micros as "holdMicros", error_code as "errorCode", error_message as "errorMessage",
   recording_key as "recordingKey", created_at as "createdAt", finished_at as "finishedAt",
@@ -23,9 +24,9 @@ export const insertTranscription = async (
 ): Promise<void> => {
   await database.query(
     `with recorded as (
-       insert into transcription_tasks (day, id, account_id, key_id, model, transcription_order, duration_ms, wallet,
-                                        prices, hold_micros, recording_key, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
+       insert into transcription_tasks (day, id, account_id, key_id, model, model_name, transcription_order, duration_ms,
+                                        wallet, prices, hold_micros, recording_key, created_at)
+       values ($1, $2, $3, $4, $5, nullif($15, $5), $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
      )
      insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at)
      values ($2, $1, $3, $12, $12, $13)`,
@@ -44,6 +45,7 @@ export const insertTranscription = async (
       task.createdAt,
       deadlineAt,
       createdAt ?? null,
+      task.modelName,
     ],
   )
 }
@@ -61,18 +63,6 @@ export const findTranscription = async (
   return rows[0]
 }
 
-/** The creation time of a task in full precision, as list position. */
-export const findCreationTime = async (
-  database: Database,
-  { day, id, accountId }: { day: string; id: string; accountId: string },
-): Promise<Instant | undefined> => {
-  const { rows } = await database.query<{ at: Instant }>(
-    'select created_at::text as at from transcription_tasks where day = $1 and id = $2 and account_id = $3',
-    [day, id, accountId],
-  )
-  return rows[0]?.at
-}
-
 /** A page of an account's tasks created since `since`, in order of creation, starting after a position. */
 export const listTranscriptions = async (
   database: Database,
@@ -88,14 +78,6 @@ export const listTranscriptions = async (
     [accountId, limit, since, ...(after === undefined ? [] : [after.at, after.id])],
   )
   return rows
-}
-
-/** Changes the state of a pending task to processing. */
-export const markProcessing = async (database: Database, day: string, id: string): Promise<void> => {
-  await database.query(
-    `update transcription_tasks set state = 'processing' where day = $1 and id = $2 and state = 'pending'`,
-    [day, id],
-  )
 }
 
 export type FinishedTranscription = Pick<

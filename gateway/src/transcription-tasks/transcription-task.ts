@@ -3,7 +3,13 @@ import type { TaskErrorCode } from '@kinora/contract/errors'
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
 import type { Engine } from '../providers/port/engine.ts'
-import type { SpeechSegment } from '../providers/port/transcription.ts'
+import type { SpeechSegment, Transcript } from '../providers/port/transcription.ts'
+import type { TaskState, TaskTables } from '../tasks/task.ts'
+
+export const transcriptionTables: TaskTables = { tasks: 'transcription_tasks', open: 'open_transcriptions' }
+
+/** How often a step checks that its run is current. */
+export const checkEveryMs = 2_000
 
 /** The validated parameters of a task. */
 export interface TranscriptionOrder {
@@ -21,8 +27,11 @@ export interface TranscriptionTask {
   day: string
   accountId: string
   keyId: string
+  /** The id of the model. */
   model: string
-  state: 'pending' | 'processing' | 'completed' | 'failed'
+  /** The name of the model in the request: its id or an alias. Callers see this one. */
+  modelName: string
+  state: TaskState
   order: TranscriptionOrder
   durationMs: number
   /** The duration of the segments that have a transcript. */
@@ -55,6 +64,8 @@ export interface SegmentTranscript {
   /** The speech segments that the model recognized; null if it returns no timestamps. */
   speech: SpeechSegment[] | null
   engine: Engine | null
+  /** How much of the text was left untranslated; absent if nothing was. */
+  translation?: NonNullable<Transcript['translation']>
 }
 
 export interface Failed {
@@ -66,9 +77,6 @@ export interface Failed {
 }
 
 export type Ending = { kind: 'completed' } | Failed
-
-export const isFinal = (state: TranscriptionTask['state']): boolean =>
-  state === 'completed' || state === 'failed'
 
 const messages = {
   content_policy_violation: 'The provider rejected the recording because of its content.',

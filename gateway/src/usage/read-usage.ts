@@ -18,7 +18,7 @@ const invalid = (param: string, message: string) => new ApiError('invalid_parame
 const columnsOfUsage: TotalUsageRow = {
   ...{ period: null, model: null, key_id: null, key_name: null, account_id: null, account_name: null },
   ...{ provider: null, requests: 0, completed: 0, failed: 0, captured_micros: 0, refunded_micros: 0 },
-  ...{ cost_micros: 0, margin_micros: 0, unknown_costs: 0, currency: '', seconds: 0 },
+  ...{ cost_micros: 0, margin_micros: 0, unknown_costs: 0, currency: '', seconds: '0' },
 }
 
 const spanOf = ({ from: fromText, to: toText }: Call['query']): { from: Date; to: Date } => {

@@ -77,7 +77,7 @@ export const sumUsage = async (
                         count(*) filter (where outcome = 'failed') as failed,
                         coalesce(sum(captured_micros), 0) as captured_micros,
                         coalesce(sum(refunded_micros), 0) as refunded_micros,
-                        coalesce(sum(seconds), 0) as seconds, ${ifKnown('sum(cost_micros)')} as cost_micros,
+                        trim_scale(coalesce(sum(seconds), 0))::text as seconds, ${ifKnown('sum(cost_micros)')} as cost_micros,
                         ${ifKnown(
                           'sum(captured_micros - refunded_micros - coalesce(cost_micros, 0)) filter (where has_cost)',
                         )} as margin_micros,

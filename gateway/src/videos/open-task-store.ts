@@ -112,15 +112,6 @@ export const leaveToPollLoop = async (
   )
 }
 
-/** Whether the task is open and no newer run has replaced this one. */
-export const isCurrentRun = async (database: Database, { taskId, run }: Run): Promise<boolean> => {
-  const { rowCount } = await database.query(`select from open_tasks where task_id = $1 and run = $2`, [
-    taskId,
-    run,
-  ])
-  return rowCount === 1
-}
-
 /**
  * What an open task has instead of a job of this provider: another job, or another provider. Undefined if it has neither, or
  * has ended.

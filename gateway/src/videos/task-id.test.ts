@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { createModelTaskId, createUuidTaskId, dayOfTaskId } from './task-id.ts'
+import {
+  createModelTaskId,
+  createRemixTaskId,
+  createUuidTaskId,
+  dayOfTaskId,
+  taskIdAt,
+  timeOfTaskId,
+} from './task-id.ts'
 
 const lastMsOfIds = 9_999_999_999_000
 const time = fc.integer({ min: 1_000_000_000_000, max: lastMsOfIds })
@@ -61,4 +68,26 @@ test('other text is not a task id and never throws', () => {
 
 test('an id with a time beyond the range of the database is not a task id', () => {
   expect(dayOfTaskId(createUuidTaskId(2 ** 48 - 1))).toBeUndefined()
+})
+
+test('an id can get another time and stays unique', () => {
+  const atMs = Date.parse('2027-03-01T23:59:59.999Z')
+  for (const id of [
+    createUuidTaskId(1_700_000_000_000),
+    createModelTaskId('clip-1.5', 1_700_000_000_000),
+    createRemixTaskId('vidB-2', 1_700_000_000_000),
+  ]) {
+    const later = taskIdAt(id, atMs + 0.7)
+    expect(later).toHaveLength(id.length)
+    expect(later.slice(-12)).toBe(id.slice(-12))
+    expect(later.slice(0, 6)).toBe(id.slice(0, 6))
+    expect(Math.floor((timeOfTaskId(later)?.getTime() ?? 0) / 1000)).toBe(Math.floor(atMs / 1000))
+    expect(dayOfTaskId(later)).toBe('2027-03-01')
+  }
+})
+
+test('the ids of models with the longest names are ids', () => {
+  expect(timeOfTaskId(createRemixTaskId('m'.repeat(100), 1_700_000_000_000))).toEqual(
+    new Date(1_700_000_000_000),
+  )
 })

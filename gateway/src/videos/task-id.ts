@@ -3,7 +3,7 @@
  * without a query. Ids are not secrets.
  */
 import { randomText } from '../platform/random-text.ts'
-import { timeOfUuidV7, uuidV7 } from '../platform/uuid.ts'
+import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/uuid.ts'
 
 // Two characters are reserved for the cell of a task; there is one cell so far.
 const cell = '00'
@@ -16,7 +16,13 @@ export const createModelTaskId = (model: string, atMs: number): string =>
 export const createRemixTaskId = (model: string, atMs: number): string =>
   `${model}:remix-${Math.floor(atMs / 1000)}-${cell}${randomText(12)}`
 
-const modelShape = /^[A-Za-z0-9._-]{1,64}:(?:remix-)?(\d{10})-[0-9A-Za-z]{10,32}$/
+/** The same id with another time. The rest, which makes it unique, stays. */
+export const taskIdAt = (id: string, atMs: number): string =>
+  id.startsWith('video_')
+    ? `video_${uuidV7At(id.slice('video_'.length), atMs)}`
+    : id.replace(/:(remix-)?\d{10}-/, (_, remix = '') => `:${remix}${Math.floor(atMs / 1000)}-`)
+
+const modelShape = /^[A-Za-z0-9._-]{1,100}:(?:remix-)?(\d{10})-[0-9A-Za-z]{10,32}$/
 
 /** The database reads years up to 9999. One year less leaves room for queries that add to the time. */
 const yearMax = 9_998

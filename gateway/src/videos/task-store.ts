@@ -5,7 +5,8 @@ import type { Decision } from '../routing/route.ts'
 import type { Ending, VideoTask } from './task.ts'
 
 /** Needs the alias `t`, and `mediaExpiresAt` beside it. */
-export const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model, t.family, t.created_via as "createdVia", t.state,
+export const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model,
+  coalesce(t.model_name, t.model) as "modelName", t.family, t.created_via as "createdVia", t.state,
   t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.wallet, t.prices,
   t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
   t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
@@ -29,13 +30,13 @@ export const insertTasks = async (
   await database.query(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as t
-         (day date, id text, "accountId" uuid, "keyId" uuid, model text, family text, "createdVia" text, state text,
+         (day date, id text, "accountId" uuid, "keyId" uuid, model text, "modelName" text, family text, "createdVia" text, state text,
           "order" jsonb, "enhancedPrompt" text, provider text, wallet text, prices jsonb, "holdMicros" bigint,
           "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineMs" double precision)
      ), recorded as (
-       insert into video_tasks (day, id, account_id, key_id, model, family, created_via, state, video_order, enhanced_prompt,
+       insert into video_tasks (day, id, account_id, key_id, model, model_name, family, created_via, state, video_order, enhanced_prompt,
                                 provider, wallet, prices, hold_micros, created_at, status_updated_at, last_event)
-       select day, id, "accountId", "keyId", model, family, "createdVia", state, "order", "enhancedPrompt",
+       select day, id, "accountId", "keyId", model, nullif("modelName", model), family, "createdVia", state, "order", "enhancedPrompt",
               provider, wallet, prices, "holdMicros", coalesce($2::timestamptz, "createdAt"),
               coalesce($2::timestamptz, "createdAt"), 1 from given
      ), event as (
@@ -101,23 +102,6 @@ export const findTask = async (
   return rows[0]
 }
 
-/** Moves pending tasks to processing, once a provider has accepted their jobs. */
-export const markProcessing = async (
-  database: Database,
-  tasks: { day: string; id: string }[],
-): Promise<void> => {
-  if (tasks.length === 0) return
-  await database.query(
-    `with moved as (
-       update video_tasks t set state = 'processing', status_updated_at = now(), last_event = t.last_event + 1
-         from unnest($1::date[], $2::text[]) as given (day, id)
-        where t.day = given.day and t.id = given.id and t.state = 'pending' returning t.day, t.id, t.last_event
-     )
-     insert into task_events (day, task_id, id, kind) select day, id, last_event, 'processing' from moved`,
-    [tasks.map(({ day }) => day), tasks.map(({ id }) => id)],
-  )
-}
-
 /** Stores the enhanced prompt. The first one wins. */
 export const recordEnhanced = async (
   database: Database,
@@ -130,18 +114,6 @@ export const recordEnhanced = async (
       where day = $1 and id = $2 and state in ('pending', 'processing') and not video_order ? 'isEnhanced'`,
     [day, id, enhancedPrompt],
   )
-}
-
-/** When a task was created, in full precision; this is its position in a list. */
-export const findCreationTime = async (
-  database: Database,
-  { day, id, accountId }: TaskKey,
-): Promise<Instant | undefined> => {
-  const { rows } = await database.query<{ at: Instant }>(
-    'select created_at::text as at from video_tasks where day = $1 and id = $2 and account_id = $3',
-    [day, id, accountId],
-  )
-  return rows[0]?.at
 }
 
 /** A page of an account's retained tasks, by creation time, after a position. */

@@ -3,6 +3,13 @@ import type { ImageRole, VideoStatus } from '@kinora/contract/operations/video-f
 
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
+import type { TaskTables } from '../tasks/task.ts'
+
+export const videoTables: TaskTables = {
+  ...{ tasks: 'video_tasks', open: 'open_tasks', events: 'task_events' },
+  // Each provider has a dispatcher.
+  queue: 'provider',
+}
 
 /** A validated order: every default is filled in and every name resolved. */
 export interface VideoOrder {
@@ -44,7 +51,10 @@ export interface VideoTask {
   day: string
   accountId: string
   keyId: string
+  /** The id of the model. */
   model: string
+  /** The name of the model in the request: its id or an alias. Callers see this one. */
+  modelName: string
   family: 'A' | 'B'
   createdVia: 'videos' | 'create' | 'remix' | 'chat'
   state: VideoStatus
@@ -69,8 +79,6 @@ export interface VideoTask {
 export type Ending =
   | { kind: 'completed'; mediaId: string }
   | { kind: 'failed'; code: TaskErrorCode; message: string }
-
-export const isFinal = (state: VideoStatus): boolean => state === 'completed' || state === 'failed'
 
 /** The final result of a job at its provider, stored until the task has ended. */
 export type Outcome =

@@ -1,6 +1,6 @@
 /** How a run of a video task is started. */
-import type { RunStart } from '../platform/engine/restate.ts'
-import { runKey, type Run } from '../platform/engine/run-key.ts'
+import type { Run } from '../platform/engine/run-key.ts'
+import type { RunStart } from '../platform/engine/run-service.ts'
 
 export const advanceVideoName = 'advanceVideo'
 
@@ -10,6 +10,8 @@ export interface VideoRunInput {
 }
 
 export const startOf = (run: Run, input?: VideoRunInput): RunStart => ({
-  ...{ workflow: advanceVideoName, key: runKey(run) },
+  service: advanceVideoName,
+  // Without other properties of the object.
+  run: { taskId: run.taskId, run: run.run },
   ...(input !== undefined && { input }),
 })

@@ -53,6 +53,7 @@ import { testProvider } from '../admin/providers/test-provider.ts'
 import { getSettings } from '../admin/settings/get-settings.ts'
 import { updateSettings } from '../admin/settings/update-settings.ts'
 import { cancelTask } from '../admin/tasks/cancel-task.ts'
+import { getRequest } from '../admin/tasks/get-request.ts'
 import { getTaskOrder } from '../admin/tasks/get-task-order.ts'
 import { getTask } from '../admin/tasks/get-task.ts'
 import { listRequests } from '../admin/tasks/list-requests.ts'
@@ -72,7 +73,7 @@ export const bindAdmin = (
   { admitVideo, readTask, cancelTask: cancelVideo, settle }: VideoTasks,
   transcriptions: SettleDependencies,
 ): void => {
-  const { config, postgres, catalog, prices, settings, liveConfig, router } = context
+  const { config, postgres, wholeCatalog: catalog, prices, settings, liveConfig, router } = context
   // New keys are hashed with the newest secret.
   const [keySecret] = config.KEY_HASH_SECRETS
   if (keySecret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
@@ -147,6 +148,7 @@ export const bindAdmin = (
   bind(adminOperations.cancelTask, cancelTask(cancel))
   bind(adminOperations.resolveTask, resolveTask({ settle, router, wakeDispatcher: settle.onSlotFreed }))
   bind(adminOperations.listRequests, listRequests({ postgres }))
+  bind(adminOperations.getRequest, getRequest({ postgres }))
   bind(adminOperations.getAnyReceipt, getAnyReceipt({ database }))
   bind(adminOperations.getTotalUsage, getTotalUsage({ postgres }))
   bind(adminOperations.listAuditEntries, listAuditEntries({ database }))

@@ -3,18 +3,20 @@ import { createWaitingCreates } from '../admission/waiting-creates.ts'
 import { createMeter } from '../billing/metering/meter.ts'
 import { createPriceList } from '../billing/prices/price-list.ts'
 import type { Config } from '../config.ts'
+import { createCatalog } from '../models/catalog.ts'
 import type { Log } from '../platform/log.ts'
 import { limitAborted } from '../rate-limits/limit-aborted.ts'
 import { createRateLimit } from '../rate-limits/rate-limit.ts'
 import { createLinkSigner } from '../storage/signed-link.ts'
 import { connect, loadInstanceSettings, retentionDaysOf } from './connect.ts'
+import { createOfferedModels } from './offered-models.ts'
 
 const fetchRateWindowMs = 5_000
 
 export type ApiContext = Awaited<ReturnType<typeof connectApi>>
 
 export const connectApi = async (config: Config, log: Log) => {
-  const connected = await connect(config, log, true)
+  const connected = await connect(config, log, 'api')
   const { postgres, redis, liveConfig, catalog, router } = connected
   if (redis === undefined && (await postgres.holdLock('kinora:api-without-redis')) === undefined) {
     await router.stop()
@@ -32,8 +34,17 @@ export const connectApi = async (config: Config, log: Log) => {
     },
     redis,
   )
+  const offeredModels = createOfferedModels({
+    ...{ liveConfig, providers: connected.providers, log },
+    offersModelsWithoutRoutes: config.OFFER_MODELS_WITHOUT_ROUTES,
+  })
+  // Reports the others at the start.
+  offeredModels()
   return {
     ...connected,
+    catalog: createCatalog(offeredModels),
+    /** With the models that are not offered, for operators. */
+    wholeCatalog: catalog,
     config,
     log,
     settings,

@@ -21,6 +21,7 @@ import { createServer } from '../http/server/server.ts'
 import { fingerprintOf } from '../idempotency/fingerprint.ts'
 import { createRunOnce } from '../idempotency/run-once.ts'
 import { migrationProblem } from '../platform/migrate.ts'
+import { isDatabaseUnavailable } from '../platform/postgres-errors.ts'
 import { createRequestRecorder } from '../request-log/record-requests.ts'
 import { dayOfTranscription } from '../transcription-tasks/transcription-id.ts'
 import { timeOfTaskId } from '../videos/task-id.ts'
@@ -62,13 +63,14 @@ export const createApiServer = async (context: ApiContext) => {
     { postgres, log },
     { sampledRowsPerMinute: isGuarded ? 100 : Infinity },
   )
-  const { record, recordOverload, count } = requestRecorder
+  const { record, recordOverload, countOverload, count } = requestRecorder
   const serverFor = (served: Record<string, Operation>[], audience: 'customers' | 'operators') => {
     const { drain, ...parts } = createServer(
       {
         ...connectionSettingsOf(config),
         operations: served.flatMap((table) => Object.values(table)),
         audience,
+        publicUrl: config.publicUrl,
         allowedHosts: config.ALLOWED_HOSTS.and(audience === 'operators' ? config.adminUrl : config.publicUrl),
         overload: {
           eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
@@ -78,12 +80,17 @@ export const createApiServer = async (context: ApiContext) => {
       },
       {
         problems: async () => {
-          const problem = await migrationProblem(postgres)
-          return problem === undefined ? [] : [`${problem}; run \`kinora migrate\``]
+          try {
+            const problem = await migrationProblem(postgres)
+            return problem === undefined ? [] : [`${problem}; run \`kinora migrate\``]
+          } catch (error) {
+            if (isDatabaseUnavailable(error)) return ['PostgreSQL (DATABASE_URL) cannot be reached']
+            throw error
+          }
         },
       },
       log,
-      { record, recordOverload, count: isGuarded ? count : record },
+      { record, recordOverload, countOverload, count: isGuarded ? count : record },
       {
         address: rateLimit.address,
         healthCheck: rateLimit.healthCheck,
@@ -130,7 +137,7 @@ export const createApiServer = async (context: ApiContext) => {
     },
     spool: createSpool(mediaStore.spoolDirectory, diskSpace),
     idempotency: { fingerprintOf, runOnce: idempotency.runOnce, mayReplay: idempotency.mayReplay },
-    isModel: catalog.isAvailable,
+    modelIdOf: catalog.idOf,
     isTaskId: (text) => timeOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,
     log,
   }

@@ -5,6 +5,7 @@ import { webhookOperations } from '@kinora/contract/operations/webhooks'
 
 import { createModelEngines } from '../audio/model-engines.ts'
 import type { Config } from '../config.ts'
+import { errorPage } from '../http/error-page.ts'
 import { bindOperation } from '../http/server/bind-operation.ts'
 import type { Log } from '../platform/log.ts'
 import { getMedia } from '../storage/get-media.ts'
@@ -38,6 +39,7 @@ export const wireApi = async (config: Config, log: Log) => {
   bindAdmin(adminServer, context, videoTasks, transcriptions)
   bindOperation(server, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
   const description = openapi(config.publicUrl)
+  bindOperation(server, operations.getErrorDocs, async () => errorPage)
   bindOperation(server, operations.getOpenapi, async () => ({ body: description }))
   bindOperation(
     server,

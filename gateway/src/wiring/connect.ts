@@ -4,9 +4,10 @@ import { createCatalog } from '../models/catalog.ts'
 import { connectEngine } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
 import { assertMigrated } from '../platform/migrate.ts'
-import { connectPostgres, type Postgres } from '../platform/postgres.ts'
+import { assertUsable, connectPostgres, type Postgres } from '../platform/postgres.ts'
 import { postgresPubsub, redisPubsub } from '../platform/pubsub.ts'
 import { connectRedis } from '../platform/redis.ts'
+import { connectionNameOf, findRolesThatDiffer, type RunningRole } from '../platform/running-role-store.ts'
 import { createLiveConfig } from '../provider-config/live-config.ts'
 import { allowLinkLocal } from '../providers/kit/http/link-local.ts'
 import { createEnhancerChat, createProviders } from '../providers/registry.ts'
@@ -16,11 +17,11 @@ import { recordCurrency } from '../settings/currency-store.ts'
 import { createInstanceSettings, type InstanceSettings } from '../settings/instance-settings.ts'
 import { createDiskMediaStore } from '../storage/disk-media-store.ts'
 import { createMediaPrograms, reportSandbox } from '../storage/media-programs.ts'
-import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
-import { pollJobsName } from '../videos/polling/poll-jobs.workflow.ts'
+import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.ts'
+import { pollJobsName } from '../videos/polling/poll-jobs.ts'
 import { chatEnhancer } from '../videos/prompts/chat-enhancer.ts'
 import { ruleEnhancer } from '../videos/prompts/rule-enhancer.ts'
-import { dispatchVideosName } from '../videos/queue/dispatch-videos.workflow.ts'
+import { dispatchVideosName } from '../videos/queue/dispatch-videos.ts'
 import { queueDefaults, type QueueLimits } from '../videos/queue/queue-limits.ts'
 import { shardKey, shardOf } from '../videos/shard.ts'
 
@@ -69,16 +70,28 @@ export const queueWaitMsMax = (config: Config): number =>
     ? config.TASK_DEADLINE_SECONDS * 10 * config.OVERLOAD_QUEUE_PERCENT
     : Infinity
 
+/** Without the same Redis, an API learns of the changes of a task only by polling. */
+const reportMixedRedis = async (postgres: Postgres, running: RunningRole, log: Log): Promise<void> => {
+  const differing = await findRolesThatDiffer(postgres, running)
+  if (differing.length === 0) return
+  const set = running.usesRedis ? 'set' : 'not set'
+  const other = running.usesRedis ? 'not set' : 'set'
+  const warning = `REDIS_URL is ${set} for this ${running.role}, but ${other} for a running ${differing.join(' and a running ')}: they do not notify each other, so clients see the progress of tasks seconds later. Set REDIS_URL to the same Redis for every api and worker, or for none.`
+  log.warn({ warning }, 'config.warning')
+}
+
 /** Checks the migrations before anything else reads the database, so that a missing table is not reported as an SQL error. */
 export const connectMigrated = async (
   config: Config,
   log: Log,
-  { connectionsMax, isApi = false }: { connectionsMax: number; isApi?: boolean },
+  { connectionsMax, role }: { connectionsMax: number; role?: RunningRole['role'] },
 ): Promise<Postgres> => {
+  const running = role === undefined ? undefined : { role, usesRedis: config.REDIS_URL !== undefined }
   const postgres = connectPostgres(
     {
       url: config.DATABASE_URL,
       connectionsMax,
+      ...(running !== undefined && { connectionName: connectionNameOf(running) }),
       connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
       lockTimeoutMs: config.DATABASE_LOCK_TIMEOUT_MS,
       statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
@@ -86,9 +99,11 @@ export const connectMigrated = async (
     log,
   )
   try {
+    await assertUsable(postgres, config.DATABASE_URL)
     await assertMigrated(postgres)
-    const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: isApi })
+    const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: role === 'api' })
     if (problem !== undefined) throw new ConfigError(problem)
+    if (running !== undefined) await reportMixedRedis(postgres, running, log)
     return postgres
   } catch (error) {
     await postgres.close()
@@ -108,8 +123,8 @@ export const connectProviders = async (config: Config, postgres: Postgres, log: 
   return { liveConfig, providers: createProviders(liveConfig, { ffmpegPath: config.FFMPEG_PATH }) }
 }
 
-export const connect = async (config: Config, log: Log, isApi: boolean) => {
-  const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, isApi })
+export const connect = async (config: Config, log: Log, role: RunningRole['role']) => {
+  const postgres = await connectMigrated(config, log, { connectionsMax: config.DATABASE_CONNECTIONS, role })
   const redis =
     config.REDIS_URL === undefined
       ? undefined

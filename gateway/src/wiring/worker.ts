@@ -4,8 +4,8 @@ import { createMeter } from '../billing/metering/meter.ts'
 import { deleteCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
 import type { Config } from '../config.ts'
 import { batch, fulfilled } from '../platform/batch.ts'
-import { serveDurable } from '../platform/engine/restate.ts'
 import { createRunningSteps } from '../platform/engine/running-steps.ts'
+import { serveEngine } from '../platform/engine/serve-engine.ts'
 import { superviseEngine } from '../platform/engine/supervise-engine.ts'
 import type { Log } from '../platform/log.ts'
 import { withLongStatements } from '../platform/long-statements.ts'
@@ -17,21 +17,20 @@ import { startRetentionLoop } from '../retention/retention-loop.ts'
 import { createCompareDurations } from '../routing/compare-durations.ts'
 import { createIsDamaged } from '../storage/decode-sample.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
-import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatch-recordings.workflow.ts'
-import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
+import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatch-recordings.ts'
+import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.ts'
 import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
 import { createDownloadPermits } from '../videos/download-permits.ts'
-import { advanceVideo, type AdvanceDependencies } from '../videos/lifecycle/advance-video.workflow.ts'
+import { advanceVideo, type AdvanceDependencies } from '../videos/lifecycle/advance-video.ts'
 import { discardJob } from '../videos/lifecycle/discard-job.ts'
-import { generateVideo } from '../videos/lifecycle/generate-video.workflow.ts'
 import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
 import { createStepRecords } from '../videos/lifecycle/step-records.ts'
 import { createDurationLearner } from '../videos/polling/duration-learner.ts'
 import { createJobDurations } from '../videos/polling/job-durations.ts'
-import { pollJobs } from '../videos/polling/poll-jobs.workflow.ts'
+import { pollJobs } from '../videos/polling/poll-jobs.ts'
 import { addTaskDurations, taskDurationRatio, type TaskKind } from '../videos/polling/task-duration-store.ts'
-import { dispatchVideos } from '../videos/queue/dispatch-videos.workflow.ts'
+import { dispatchVideos } from '../videos/queue/dispatch-videos.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import { connect, dayMs, loadInstanceSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
 import { engineWork } from './engine.ts'
@@ -70,7 +69,7 @@ const startMaintenance = async (postgres: Postgres, log: Log) => {
 }
 
 export const wireWorker = async (config: Config, log: Log) => {
-  const connected = await connect(config, log, false)
+  const connected = await connect(config, log, 'worker')
   const {
     postgres,
     redis,
@@ -148,25 +147,23 @@ export const wireWorker = async (config: Config, log: Log) => {
     wakeDispatcher: wake.recordingDispatcher,
     stopping,
   }
-  const execution = { steps, suspendAfterMs: config.ENGINE_SUSPEND_AFTER_MS }
   const services = [
-    advanceVideo(videos, execution),
-    generateVideo(videos, execution),
+    advanceVideo(videos, steps),
     dispatchVideos(
       { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
-      execution,
+      steps,
     ),
     pollJobs(
       {
         ...{ postgres, providers, engine, catalog, jobDurations, router, downloadPermits, log },
         announce: pubsub.publish,
       },
-      execution,
+      steps,
     ),
-    transcribeRecording(recordings, execution),
-    dispatchRecordingsLoop({ postgres, mediaStore, log }, execution),
+    transcribeRecording(recordings, steps),
+    dispatchRecordingsLoop({ postgres, mediaStore, log }, steps),
   ]
-  const served = await serveDurable(
+  const served = await serveEngine(
     services,
     steps,
     {

@@ -167,10 +167,18 @@ export const startClient = async (
   }
 
   /** An estimate: only some tasks are followed to their end. */
-  const countOpenTasks = () => unanswered + followed.filter(({ hasEnded }) => !hasEnded).length * followEvery
+  const countOpenTasks = (model: ModelName) =>
+    followed.filter(({ hasEnded, taskId }) => !hasEnded && taskId.startsWith(`${modelOf[model]}:`)).length *
+    followEvery
+  /** Customers of a model whose provider is away, or whose API stands still, do not keep the others waiting. */
+  const mayCreate = (model: ModelName) =>
+    unanswered < 2 * openTasksMax && countOpenTasks(model) < openTasksMax / models.length
   let isStopped = false
+  let turn = 0
   const creating = setInterval(() => {
-    if (countOpenTasks() < openTasksMax) track(create(models[creates.length % models.length] ?? 'repeatable'))
+    turn += 1
+    const model = models[turn % models.length] ?? 'repeatable'
+    if (mayCreate(model)) track(create(model))
   }, 1_000 / createsPerSecond)
   const reading = setInterval(() => track(read()), 1_000 / readsPerSecond)
   const stop = () => {

@@ -114,7 +114,8 @@ const downloads: Control[] = [
         replace: 'const spare = 1 - active',
       },
     },
-    expected: 'other results per second',
+    // Retries get half of the permits, so here none.
+    expected: 'stuck',
   },
   {
     name: 'no minimum download rate',
@@ -211,6 +212,15 @@ const guarantees: Control[] = [
   },
 ]
 
+const overload: Control[] = [
+  {
+    name: 'no limit of waiting creates',
+    fault: 'overload',
+    without: { environment: { OVERLOAD_WAITING_CREATES: '0', OVERLOAD_EVENT_LOOP_DELAY_MS: '0' } },
+    expected: 'creates of the flood confirmed within 2 s',
+  },
+]
+
 const judged: Control[] = [
   {
     name: 'vendor that stands still',
@@ -244,5 +254,6 @@ export const controls: Control[] = [
   ...engine,
   ...downloads,
   ...guarantees,
+  ...overload,
   ...judged,
 ]

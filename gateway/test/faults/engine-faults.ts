@@ -22,7 +22,7 @@ interface Invocation {
 
 const killInvocations = async ({ restate }: FaultStack, where: string): Promise<Invocation[]> => {
   const invocations = await restate.query<Invocation>(
-    `select id, target_service_name as service, target_service_key as key from sys_invocation
+    `select id, target_service_name as service, coalesce(target_service_key, idempotency_key) as key from sys_invocation
       where status <> 'completed' and ${where}`,
   )
   await Promise.all(
@@ -48,7 +48,7 @@ const killAtStage = (stage: string): Fault => ({
         const keys = rows.map(({ key }) => `'${key}'`).join(', ')
         const killed = await killInvocations(
           stack,
-          `target_service_name = 'advanceVideo' and target_service_key in (${keys})`,
+          `target_service_name = 'advanceVideo' and idempotency_key in (${keys})`,
         )
         count += killed.length
         return count > 0

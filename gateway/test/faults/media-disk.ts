@@ -13,6 +13,8 @@ export interface MediaDisk extends AsyncDisposable {
 /** More than the free space that the API requires for uploads by default. */
 const sizeBytes = 4 * 1024 ** 3
 
+const attemptsMax = 50
+
 const run = promisify(execFile)
 
 /** Why the disk cannot be mounted on this machine; undefined if it can. */
@@ -23,8 +25,16 @@ export const mountMediaDisk = async (directory: string): Promise<MediaDisk> => {
   const resize = (bytes: number) => run('mount', ['-o', `remount,size=${bytes}`, directory])
   return {
     fill: async () => {
-      const { blocks, bfree, bsize } = await statfs(directory)
-      await resize((blocks - bfree) * bsize)
+      for (let attempt = 1; ; attempt += 1) {
+        const { blocks, bfree, bsize } = await statfs(directory)
+        try {
+          await resize((blocks - bfree) * bsize)
+          return
+        } catch (error) {
+          // It fails if something was written meanwhile.
+          if (attempt === attemptsMax) throw error
+        }
+      }
     },
     empty: async () => {
       await resize(sizeBytes)

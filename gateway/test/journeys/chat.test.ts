@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { ask } from '../kit/answers.ts'
+import { ask, errorBodyOf } from '../kit/answers.ts'
 import { allEventsIn, eventsIn, type ReadEvent } from '../kit/event-reader.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
 
@@ -107,9 +107,7 @@ test.concurrent('a task that fails: the client throws, and the stream has the er
 
   const events = await allEventsIn((await chat(`${prompt} again`)).body)
   expect(events.at(-1)).toEqual({ data: '[DONE]' })
-  expect(JSON.parse(events.at(-2)?.data ?? '')).toEqual({
-    error: { message: expect.any(String), type: 'content_policy_error', code: 'content_policy_violation' },
-  })
+  expect(JSON.parse(events.at(-2)?.data ?? '')).toEqual(errorBodyOf('content_policy_violation'))
 
   const waited = client.chat.completions.create(bodyOf(`${prompt} at once`))
   await expect(waited).rejects.toMatchObject({ status: 400, code: 'content_policy_violation' })

@@ -66,7 +66,7 @@ test('planned restarts of all workers lose no submit', async () => {
 
 /** The worker as it would be without the guard: it waits for the streams of the engine. */
 const withoutGuard: Mutation = {
-  file: 'platform/engine/restate.ts',
+  file: 'platform/engine/serve-engine.ts',
   find: `for (const session of sessions) session.settings({ maxConcurrentStreams: 0 })
       await steps.stop()`,
   replace: 'for (const session of sessions) session.close()',

@@ -38,6 +38,7 @@ test('while one provider trickles all results and another fails to send any, a t
       models: {
         'vidB-2': { provider: 'healthy' },
         'vidB-2-pro': {
+          sizes: ['480x480', '720x1280'],
           routes: [
             { provider: 'slow', sizes: ['480x480'] },
             { provider: 'failing', sizes: ['720x1280'] },

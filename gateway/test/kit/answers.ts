@@ -37,19 +37,34 @@ export const form = (fields: Record<string, string | Blob>): FormData => {
   return data
 }
 
+const requestId = /^req_[0-9a-f-]{36}$/
+
+/** The body of a response, or the data of an event, that has an error with this code and nothing else. */
+export const errorBodyOf = (code: ErrorCode, expected: { code?: string } & Record<string, unknown> = {}) => ({
+  error: {
+    message: expect.any(String),
+    type: errors[code].type,
+    code,
+    hint: errors[code].hint,
+    doc_url: expect.stringMatching(new RegExp(`^https?://.*/docs/errors#${expected.code ?? code}$`)),
+    request_id: expect.stringMatching(requestId),
+    ...expected,
+  },
+})
+
+/** An error body without what differs from request to request. */
+export const withoutRequestId = (body: unknown) => {
+  const { request_id: _, ...error } = (body as { error: Record<string, unknown> }).error
+  return { error }
+}
+
 /** Expects exactly the status and type of the error table, this code, this param or none, and the request id. */
 export const expectProblem = (answer: Answer, code: ErrorCode, param?: string): void => {
-  expect(answer.body).toEqual({
-    error: {
-      message: expect.any(String),
-      type: errors[code].type,
-      code,
-      ...(param !== undefined && { param }),
-    },
-  })
+  const id = answer.headers.get('x-request-id')
+  expect(id).toMatch(requestId)
+  expect(answer.body).toEqual(errorBodyOf(code, { request_id: id, ...(param !== undefined && { param }) }))
   expect(answer.status).toBe(errors[code].status)
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-  expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f-]{36}$/)
 }
 
 export const askJson = (

@@ -59,6 +59,7 @@ export const acceptedAt = async (
         day,
         ...owner,
         model: 'vidB-2',
+        modelName: 'vidB-2',
         family: 'B',
         createdVia: 'videos',
         state: 'pending',
@@ -95,7 +96,8 @@ export const recordingAt = async (
   await insertTranscription(
     postgres,
     {
-      ...{ id, day, ...owner, model: 'asr-1', state: 'pending', durationMs: 1_000, doneMs: 0 },
+      ...{ id, day, ...owner, model: 'asr-1', modelName: 'asr-1', state: 'pending' },
+      ...{ durationMs: 1_000, doneMs: 0 },
       order: { task: 'transcribe', temperature: 0, hasTimestamps: true },
       ...{
         wallet: 'payg',

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto'
 
 import type { Run } from '../../src/platform/engine/run-key.ts'
+import { recordTick } from '../../src/platform/engine/tick-store.ts'
 import type { Database, Postgres } from '../../src/platform/postgres.ts'
+import { claimOnce } from '../../src/tasks/dispatch-tasks.ts'
+import { nextStartInMs } from '../../src/tasks/queue-store.ts'
 import { queueDefaults, type QueueLimits } from '../../src/videos/queue/queue-limits.ts'
-import { beginTick, claimAccepted, nextStartInMs, type Queue } from '../../src/videos/queue/queue-store.ts'
+import { claimAccepted, lockQueue, type Queue } from '../../src/videos/queue/queue-store.ts'
+import { videoTables as tables } from '../../src/videos/task.ts'
 
 const manyStarts = 10_000
 
@@ -21,18 +25,22 @@ export const tickOf = async (
 ) => {
   const whole = wholeQueue(queue)
   const tickId = randomUUID()
-  await beginTick(database, 'dispatchVideos', whole.provider, tickId)
+  await recordTick(database, 'dispatchVideos', whole.provider, tickId)
+  await lockQueue(database, whole.provider)
   const claimed = await claimAccepted(database, whole, limit, { ...queueDefaults, ...limits }, tickId)
-  await nextStartInMs(database, whole.provider)
+  await nextStartInMs(database, tables, whole.provider)
   return claimed
 }
 
 /** The same for a tick that may be executed repeatedly; returns the runs that it claims or has claimed. */
 export const repeatableTick = async (database: Database, slots: number, tickId: string): Promise<Run[]> => {
   const whole = wholeQueue({ slots })
-  const before = await beginTick(database, 'dispatchVideos', whole.provider, tickId)
-  if (before !== undefined) return before
-  return (await claimAccepted(database, whole, manyStarts, queueDefaults, tickId)).starts
+  const dispatcher = { loop: 'dispatchVideos', key: whole.provider, tables }
+  const { runs } = await claimOnce(database, dispatcher, tickId, async () => {
+    await lockQueue(database, whole.provider)
+    return { runs: (await claimAccepted(database, whole, manyStarts, queueDefaults, tickId)).starts }
+  })
+  return runs
 }
 
 export const dispatchTick = (

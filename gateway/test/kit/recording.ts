@@ -4,15 +4,18 @@ import { join } from 'node:path'
 
 import type { Run } from '../../src/platform/engine/run-key.ts'
 import { createLog } from '../../src/platform/log.ts'
+import type { Database } from '../../src/platform/postgres.ts'
 import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
-import { carriedTranscriptions } from '../../src/transcription-tasks/lifecycle/carried-transcription-store.ts'
-import { settleTranscription } from '../../src/transcription-tasks/lifecycle/settle-transcription.ts'
-import type { RecordingDependencies } from '../../src/transcription-tasks/lifecycle/transcribe-recording.workflow.ts'
-import { claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
+import { claimInTurn } from '../../src/tasks/queue-store.ts'
+import {
+  carriedTranscriptions,
+  runTranscription,
+  type RecordingDependencies,
+} from '../../src/transcription-tasks/lifecycle/transcribe-recording.ts'
+import { recordingQueue } from '../../src/transcription-tasks/recording-queue-store.ts'
 import { createCutSegment } from '../../src/transcription-tasks/segments/cut-segment.ts'
-import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { createReadLevels } from '../../src/transcription-tasks/segments/read-levels.ts'
-import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
+import { transcriptionTables } from '../../src/transcription-tasks/transcription-task.ts'
 import { mediaPrograms } from './media-programs.ts'
 import { waveOf } from './sound.ts'
 import { vendorKey, type VendorGateway } from './vendor-gateway.ts'
@@ -40,6 +43,10 @@ export const spoken = (seconds: number, pauses: Pause[] = []): Buffer => {
   return waveOf(samples)
 }
 
+/** Claims due tasks, as a tick of the dispatcher does. */
+export const claimRecordings = (database: Database, concurrency = 16): Promise<Run[]> =>
+  claimInTurn(database, transcriptionTables, { ...recordingQueue, concurrency }, randomUUID())
+
 export interface Transcriber {
   /** Claims all due tasks, as the dispatcher does, runs each as far as possible, and returns their number. */
   work: () => Promise<number>
@@ -65,13 +72,7 @@ export const createTranscriber = async ({
     wakeDispatcher: () => undefined,
     stopping: new AbortController().signal,
   }
-  const execute = async ({ taskId, run }: Run) => {
-    let result = await planSegments(dependencies, taskId, run)
-    while (result.kind === 'repeat') result = await planSegments(dependencies, taskId, run)
-    while (result.kind === 'done' || result.kind === 'repeat')
-      result = await transcribeSegments(dependencies, taskId, run)
-    if (result.kind !== 'stop') await settleTranscription(dependencies, taskId, result)
-  }
+  const execute = (run: Run) => runTranscription(dependencies, run)
   const carried = carriedTranscriptions(postgres)
   return {
     dependencies,
@@ -82,7 +83,7 @@ export const createTranscriber = async ({
     },
     work: async () => {
       const overdue = await carried.renew(await carried.findOverdue())
-      const starts = [...overdue, ...(await claimAccepted(postgres, 16, randomUUID()))]
+      const starts = [...overdue, ...(await claimRecordings(postgres))]
       await Promise.all(starts.map(execute))
       return starts.length
     },

@@ -22,9 +22,9 @@ import { testEnvironment } from './start-gateway.ts'
 
 export interface StackOptions {
   vendorDurationMs?: number
+  /** Whether each job of the vendor has a video of its own. */
+  hasDistinctVideos?: boolean
   slots?: number
-  /** Replays every run from its journal at each step. */
-  alwaysReplay?: boolean
   workers?: number
   /** Delays the storing of every result, to catch tasks in that stage. */
   probeDelaySeconds?: number
@@ -36,10 +36,10 @@ export interface StackOptions {
   /** The complete provider configuration, in place of the one built from the options above. */
   routingConfig?: (vendor: Vendor) => { providers: Record<string, object>; models: Record<string, object> }
   environment?: Environment
+  /** More settings of one role. */
+  roleEnvironments?: { api?: Environment; worker?: Environment }
   /** A database and a vendor that the test has already. They are not disposed with the stack. */
   existing?: { database: TestDatabase; vendor: Vendor }
-  /** Enhances prompts with the vendor's chat model. */
-  isEnhancedByVendor?: boolean
 }
 
 interface LedgerCounts {
@@ -90,17 +90,13 @@ export interface Stack extends AsyncDisposable {
 const apiKey = 'vendor-key-of-tests'
 
 export const startStack = async (options: StackOptions = {}): Promise<Stack> => {
-  const {
-    vendorDurationMs = 300,
-    slots = 1_000,
-    alwaysReplay = false,
-    workers: workerCount = 1,
-    provider = 'vendor',
-  } = options
+  const { vendorDurationMs = 300, slots = 1_000, workers: workerCount = 1, provider = 'vendor' } = options
   const directory = await mkdtemp(join(tmpdir(), 'kinora-stack-'))
   const { existing } = options
   const database = existing?.database ?? (await createDatabase())
-  const vendor = existing?.vendor ?? (await startVendor({ apiKey, durationMs: vendorDurationMs }))
+  const { hasDistinctVideos = false } = options
+  const vendor =
+    existing?.vendor ?? (await startVendor({ apiKey, durationMs: vendorDurationMs, hasDistinctVideos }))
   const ports = await reservePorts(directory, ['ingress', 'admin', 'node', 'worker', 'api', 'local'])
 
   let restate: RestateServer | undefined
@@ -110,7 +106,6 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
       ports,
       environment: { PATH: process.env['PATH'] },
       logDirectory: join(directory, 'logs'),
-      alwaysReplay,
     })
   }
   const stopEngine = async () => {
@@ -160,12 +155,12 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
       FFPROBE_PATH: slowProbe,
       ...withoutSandbox,
     }),
-    ...(alwaysReplay && { ENGINE_SUSPEND_AFTER_MS: '0' }),
-    ...(options.isEnhancedByVendor === true && { ENHANCER_URL: vendor.url, ENHANCER_API_KEY: apiKey }),
     ...options.environment,
   }
-  const role = (name: 'api' | 'worker' | 'local', index = 0) =>
-    roleProcess(name, environment, join(directory, 'logs', `${name}-${index}.log`))
+  const role = (name: 'api' | 'worker' | 'local', index = 0) => {
+    const own = name === 'local' ? undefined : options.roleEnvironments?.[name]
+    return roleProcess(name, { ...environment, ...own }, join(directory, 'logs', `${name}-${index}.log`))
+  }
   const api = role('api')
   const local = role('local')
   const workers = Array.from({ length: workerCount }, (_, index) => role('worker', index))

@@ -26,6 +26,7 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   LINK_SECRETS: linkSecret,
   AUDIT_SECRETS: auditSecret,
   MEDIA_DIRECTORY: join(directory, 'media'),
+  OFFER_MODELS_WITHOUT_ROUTES: 'true',
   // Nothing listens there unless a test starts an engine.
   RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
   RESTATE_ADMIN_URL: 'http://127.0.0.1:9',

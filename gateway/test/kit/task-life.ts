@@ -5,9 +5,10 @@ import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { redisPubsub } from '../../src/platform/pubsub.ts'
 import { connectRedis } from '../../src/platform/redis.ts'
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { recordPolls } from '../../src/videos/polling/poll-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
+import { videoTables } from '../../src/videos/task.ts'
 import { completeTask, endTask } from './factories.ts'
 
 type FailedEnding = Extract<Parameters<typeof endTask>[2], { kind: 'failed' }>
@@ -28,7 +29,7 @@ export const startTaskLife = (gateway: { database: { postgres: Postgres }; direc
   const dayOf = (taskId: string) => dayOfTaskId(taskId) ?? ''
   return {
     begin: async (taskId) => {
-      await markProcessing(postgres, [{ day: dayOf(taskId), id: taskId }])
+      await markProcessing(postgres, videoTables, [{ day: dayOf(taskId), id: taskId }])
       pubsub.publish([taskId])
     },
     progress: async (taskId, percent) => {

@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { createFalSigner, type Claims, type FalSigner } from '../../../dev/vendor/fal-signature.ts'
 import type { Environment } from '../../src/config.ts'
 import { Secret } from '../../src/platform/secret.ts'
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { recordSubmitted } from '../../src/videos/lifecycle/submit-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
+import { videoTables } from '../../src/videos/task.ts'
 import { createWebhookUrls } from '../../src/webhooks/inbound/webhook-url.ts'
 import { ask, askJson, type Answer } from './answers.ts'
 import { createAccount, createKey, linkSecret } from './factories.ts'
@@ -88,7 +89,7 @@ export const startWebhookGateway = async (models: Record<string, object> = {}): 
       await recordSubmitted(postgres, [
         { taskId, provider: 'queue', upstream: refOf(jobId), firstPollMs: 3_600_000 },
       ])
-      await markProcessing(postgres, [{ day: dayOfTaskId(taskId) ?? '', id: taskId }])
+      await markProcessing(postgres, videoTables, [{ day: dayOfTaskId(taskId) ?? '', id: taskId }])
     },
     webhookOf: (taskId, jobId, claims = {}) => {
       const body = JSON.stringify({

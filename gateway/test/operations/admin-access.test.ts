@@ -115,3 +115,31 @@ test('the OpenAPI document lists exactly the existing operations and needs no ke
   )
   expect(listed.toSorted()).toEqual(known.toSorted())
 })
+
+const lists = Object.values<Operation>(adminOperations).filter(
+  ({ access, method, parameters }) =>
+    access === 'operator' && method === 'GET' && parameters?.optionalQuery !== undefined,
+)
+
+test.each(lists.map((operation): [string, Operation] => [operation.id, operation]))(
+  'an unknown filter of %s is rejected with the known ones',
+  async (_, { path, parameters }) => {
+    const id = await createAccount(gateway.database.postgres)
+    const answer = await ask(`${gateway.url}${path.replace('{id}', id)}?colour=red`, operator.text)
+    expectProblem(answer, 'invalid_parameter', 'colour')
+    const names = Object.keys(parameters?.optionalQuery ?? {}).join(', ')
+    expect(answer.body['error']).toHaveProperty(
+      'message',
+      `There is no parameter 'colour' here. Use: ${names}.`,
+    )
+  },
+)
+
+test('a misspelt filter is rejected with the name that was meant', async () => {
+  const answer = await ask(`${gateway.url}/admin/v1/tasks?acount_id=1`, operator.text)
+  expectProblem(answer, 'invalid_parameter', 'acount_id')
+  expect(answer.body['error']).toHaveProperty(
+    'message',
+    expect.stringContaining("Did you mean 'account_id'?"),
+  )
+})

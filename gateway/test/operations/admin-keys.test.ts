@@ -28,6 +28,21 @@ const create = (key: string, model = 'vidB-2') =>
 const now = () => Math.floor(Date.now() / 1000)
 
 describe('createKey', () => {
+  test('a key that has already expired is rejected, for a customer and for an operator', async () => {
+    const body = { kind: 'payg', name: 'late', expires_at: now() - 1 }
+    const answer = await operator.ask('createKey', { id: accountId, body })
+    expectProblem(answer, 'invalid_parameter', 'expires_at')
+    expect(answer.body).toMatchObject({ error: { message: expect.stringContaining('in the future') } })
+    const ofOperator = { name: 'late', role: 'finance', expires_at: now() - 1 }
+    expectProblem(
+      await operator.ask('createOperatorKey', { body: ofOperator }),
+      'invalid_parameter',
+      'expires_at',
+    )
+    const { data } = await operator.call('listKeys', { query: { account_id: accountId } })
+    expect(JSON.stringify(data)).not.toContain('late')
+  })
+
   test('returns the secret once and does not store it', async () => {
     const { key, secret } = await newKey({ name: 'robot' })
     expect(secret).toMatch(/^sk-[0-9A-Za-z]{36}$/)
@@ -372,7 +387,8 @@ describe('an operator key', () => {
     await expectStays()
     // Neither of these is another working key with the role admin.
     await last.call('createOperatorKey', { body: { name: 'finance', role: 'finance' } })
-    await last.call('createOperatorKey', { body: { name: 'expired', role: 'admin', expires_at: 1 } })
+    const expired = await last.call('createOperatorKey', { body: { name: 'expired', role: 'admin' } })
+    await last.call('updateKey', { id: expired.key.id, body: { expires_at: 1 } })
     const rotated = await last.call('rotateKey', { id: last.id, body: { overlap_seconds: 3_600 } })
     expect(rotated.key).toMatchObject({ id: last.id, role: 'admin' })
     await expectStays()

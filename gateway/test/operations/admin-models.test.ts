@@ -50,7 +50,7 @@ describe('an added model', () => {
       ...{ model: 'sora-9', prompt: 'A whale' },
       ...({ seconds: '6', size: '640x360' } as object),
     })
-    expect(created).toMatchObject({ model: 'clip-1', seconds: '6', size: '640x360', status: 'queued' })
+    expect(created).toMatchObject({ model: 'sora-9', seconds: '6', size: '640x360', status: 'queued' })
     const quote = await order({ model: 'clip-1', seconds: 3, size: '360x640', dry_run: true })
     expect(quote.body).toMatchObject({ object: 'quote', model: 'clip-1', total_micros: 750_000 })
     expectProblem(
@@ -147,9 +147,10 @@ describe('an added model', () => {
   })
 
   test('is retired on its date, and the error names its successor', async () => {
-    await set('clip-old', { ...video, state: 'deprecated', shutdown_date: '2099-01-31', successor: 'vidB-2' })
+    const dates = { deprecation_date: '2026-09-09', shutdown_date: '2099-01-31' }
+    await set('clip-old', { ...video, state: 'deprecated', ...dates, successor: 'vidB-2' })
     const accepted = await order({ model: 'clip-old', seconds: 3, size: '640x360' })
-    expect(accepted.headers.get('deprecation')).toBe('true')
+    expect(accepted.headers.get('deprecation')).toBe('@1788912000')
     expect(accepted.headers.get('sunset')).toContain('31 Jan 2099')
     await set('clip-old', { ...video, state: 'deprecated', shutdown_date: '2026-01-31', successor: 'vidB-2' })
     expect(await find('clip-old')).toMatchObject({ state: 'retired' })
@@ -242,7 +243,20 @@ describe('a refusal', () => {
       'an alias that is an id',
       { ...video, aliases: { vidA2: {} } },
       'settings.aliases.vidA2',
-      /already a name of vidA2/,
+      /cannot be a name of clip-x, because vidA2 is a model/,
+    ],
+    [
+      'itself as the successor',
+      { ...video, successor: 'clip-x' },
+      'settings.successor',
+      /another model, not the model itself/,
+    ],
+    ['a voice twice', { ...speech, voices: ['Ann', 'Bob', 'Ann'] }, 'settings.voices[2]', /is "Ann"/],
+    [
+      'a size that no route makes',
+      { ...video, routes: [{ provider: 'vendor', sizes: ['640x360'] }] },
+      'settings.sizes[1]',
+      /360x640, which no route makes: add it to the sizes of a route/,
     ],
     ['settings that are no object', 7, 'settings', /must be an object/],
   ])('of %s names it and the fix', async (_, settings, param, message) => {
@@ -250,6 +264,20 @@ describe('a refusal', () => {
     expectProblem(answer, 'invalid_parameter', param)
     expect((answer.body['error'] as { message: string }).message).toMatch(message)
     expectProblem(await operator.ask('getModelEntry', { id: 'clip-x' }), 'model_not_found', 'id')
+  })
+
+  test('of an alias or an id that another model has names both models', async () => {
+    await set('clip-6', { ...video, aliases: { 'clip-six': {} } })
+    const alias = await refusal('clip-x', { ...video, aliases: { 'clip-six': {} } })
+    expectProblem(alias, 'invalid_parameter', 'settings.aliases.clip-six')
+    expect(alias.body).toMatchObject({
+      error: { message: expect.stringContaining('a name of both clip-6 and clip-x') },
+    })
+    const id = await refusal('clip-six', video)
+    expectProblem(id, 'invalid_parameter', 'id')
+    expect(id.body).toMatchObject({
+      error: { message: expect.stringContaining('cannot be clip-six, because that is an alias of clip-6') },
+    })
   })
 
   test('of a name for URLs', async () => {

@@ -335,6 +335,11 @@ describe('routes of a model', () => {
     expectProblem(await refused({ provider: 'vendor', order: 0 }), 'invalid_parameter', 'routes[0].order')
     const size = await refused({ provider: 'vendor', sizes: ['large'] })
     expectProblem(size, 'invalid_parameter', 'routes[0].sizes[0]')
+    const unmade = await refused({ provider: 'vendor', sizes: ['720x1280', '1280x720', '480x480'] })
+    expectProblem(unmade, 'invalid_parameter', 'routes')
+    expect(unmade.body).toMatchObject({
+      error: { message: expect.stringMatching(/vidB-2 'sizes\[3\]' is 1080x1080, which no route makes/) },
+    })
     expectProblem(await operator.ask('getModelRoutes', { id: 'vidZ' }), 'model_not_found', 'model')
     expect(await routesOf('vidB-2')).toMatchObject({ source: 'default' })
   })

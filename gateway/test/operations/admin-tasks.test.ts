@@ -176,7 +176,7 @@ describe('detail', () => {
     expect(JSON.stringify(body)).not.toMatch(/whale|sea/)
     expect(body).toMatchObject({
       id,
-      prices: [{ unit: 'second', quantity: 4, total_micros: body['hold_micros'], currency: 'USD' }],
+      prices: [{ unit: 'second', quantity: '4', total_micros: body['hold_micros'], currency: 'USD' }],
       retried_from: null,
       upstream: null,
       attempts: { runs: 0, submits: 0, refusals: 0, submitted_at: null, deadline_at: expect.any(Number) },

@@ -1,10 +1,13 @@
 /** Limits on the resources of requests in flight, and the checks before a body is read. */
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
 import type { Environment } from '../../src/config.ts'
 import { ask, askJson, expectProblem, form, pixel, type Answer } from '../kit/answers.ts'
@@ -319,6 +322,15 @@ describe('uploads in flight', () => {
   })
 })
 
+test('a form whose file cannot be written to the disk is not called invalid', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'kinora-media-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  await using own = await limited({ MEDIA_DIRECTORY: directory })
+  await rm(directory, { recursive: true })
+  const answer = await ask(`${own.url}/v1/videos`, key.text, { method: 'POST', body: orderForm() })
+  expect(answer.status).toBeGreaterThanOrEqual(500)
+})
+
 describe('body bytes in memory', () => {
   test('are counted as they arrive, for JSON and for the fields of forms', async () => {
     await using own = await limited({ LIMIT_BODY_BYTES: 'key=100KiB' })
@@ -471,6 +483,34 @@ describe('while this process is overloaded', () => {
     expect((await ask(`${own.url}/livez`, undefined)).status).toBe(200)
     const operator = await createOperator({ ...own, database: gateway.database })
     await operator.call('createAccount', { body: { name: 'made meanwhile' } })
+  })
+
+  test('a refused create that never sends its body is disconnected', async () => {
+    await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
+    const create = () => askJson(`${own.url}/v1/videos`, key.text, order)
+    await expect.poll(async () => (await create()).status, { timeout: 60_000 }).toBe(503)
+    // Makes the account of the key known, so that the refusal comes before the router.
+    expect((await ask(`${own.url}/v1/videos`, key.text)).status).toBe(200)
+    const sender = await begin(own.url, key.text, { headers: { 'content-length': '1000' } })
+    expect(await sender.status()).toBe(503)
+    await once(sender.socket, 'close')
+  })
+
+  test('a refusal looks the same before and after the router', async () => {
+    await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
+    const create = (path: string) => askJson(`${own.url}${path}`, key.text, order)
+    await expect.poll(async () => (await create('/v1/videos')).status, { timeout: 60_000 }).toBe(503)
+    // A read makes the account of the key known. The router alone knows that the second path leads to a create.
+    expect((await ask(`${own.url}/v1/videos`, key.text)).status).toBe(200)
+    const [early, late] = await Promise.all([create('/v1/videos'), create('/v1/videos/')])
+    const shown = ({ status, headers, body }: Answer) => ({
+      status,
+      body: { error: { ...(body['error'] as object), request_id: '' } },
+      headers: [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name)),
+    })
+    expect(shown(early)).toEqual(shown(late))
+    expect(early.headers.get('x-request-id')).toMatch(/^req_/)
+    expect(early.body).toMatchObject({ error: { request_id: early.headers.get('x-request-id') } })
   })
 })
 

@@ -219,6 +219,16 @@ describe('the address', () => {
     expect(await verdictFrom(local.text, '203.0.113.7', open.url)).toBe('admitted')
   })
 
+  test('in X-Forwarded-For: readiness says whether it counts, to whoever asks through a proxy', async () => {
+    const readyThrough = async (url: string, headers: Record<string, string>) =>
+      (await ask(`${url}/readyz`, undefined, { headers })).body['forwarded_for']
+    const forwarded = { 'x-forwarded-for': '203.0.113.7' }
+    await using open = await startGateway({ TRUSTED_PROXIES: '10.9.0.0/16' }, gateway)
+    expect(await readyThrough(open.url, forwarded)).toBe('ignored')
+    expect(await readyThrough(open.url, {})).toBeUndefined()
+    expect(await readyThrough(gateway.url, forwarded)).toBe('trusted')
+  })
+
   test('never matches an empty or invalid list', async () => {
     expect(await verdictFrom((await keyFrom()).text, '203.0.113.7')).toBe('ip_not_allowed')
     expect(await verdictFrom((await keyFrom('anywhere')).text, '203.0.113.7')).toBe('ip_not_allowed')
@@ -319,7 +329,7 @@ describe('a change is notified to every gateway, although keys are cached', () =
     await becomesEverywhere(text, 'admitted')
     await postgres.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'kinora-listen' and datname = current_database()`,
+        where application_name like 'kinora%, listening' and datname = current_database()`,
     )
     await deleteKey(postgres, id)
     await becomesEverywhere(text, 'invalid_api_key')

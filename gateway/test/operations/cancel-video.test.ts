@@ -4,12 +4,14 @@ import type { AddressInfo } from 'node:net'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { recordOutcome } from '../../src/videos/open-task-store.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
+import { videoTables } from '../../src/videos/task.ts'
 import { ask, askJson, expectProblem, form, pixel } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
+import { shownVideo } from '../kit/shown-video.ts'
 import { createSpender } from '../kit/spender.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { startVendorGateway } from '../kit/vendor-gateway.ts'
@@ -85,16 +87,12 @@ describe('200', () => {
     expect(await heldAndAvailable()).not.toEqual(before)
     const { status, body } = await cancel(id)
     expect(status).toBe(200)
-    expect(body).toEqual({
-      id,
-      status: 'failed',
-      progress: 0,
-      video_url: null,
-      model: 'vidB-2',
-      seconds: 4,
-      size: '480x480',
-      error: { code: 'task_cancelled', message: 'The task was cancelled.' },
-    })
+    expect(body).toEqual(
+      shownVideo({
+        ...{ id, status: 'failed', model: 'vidB-2', seconds: 4, size: '480x480' },
+        error: { code: 'task_cancelled', message: 'The task was cancelled.' },
+      }),
+    )
     expect(await heldAndAvailable()).toEqual(before)
     expect(await one('select count(*) from open_tasks where task_id = $1', [id])).toEqual({ count: 0 })
     expect((await recordOf(gateway)).files).toEqual(filesBefore)
@@ -166,7 +164,7 @@ describe('200', () => {
         `update open_tasks set stage = 'waiting', run = 1, upstream = $2 where task_id = $1`,
         [id, JSON.stringify({ id: `job-${id}` })],
       )
-      await markProcessing(postgres, [{ day: dayOfTaskId(id) ?? '', id }])
+      await markProcessing(postgres, videoTables, [{ day: dayOfTaskId(id) ?? '', id }])
       return id
     }
     const cancelAt = (id: string) =>

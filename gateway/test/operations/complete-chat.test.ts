@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto'
 import { errors, type TaskErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { ask, askJson, expectProblem, pixelBytes, pixelUri, type Answer } from '../kit/answers.ts'
+import {
+  ask,
+  askJson,
+  errorBodyOf,
+  expectProblem,
+  pixelBytes,
+  pixelUri,
+  type Answer,
+} from '../kit/answers.ts'
 import { allEventsIn, dataOf, eventsIn, nextOf, type ReadEvent } from '../kit/event-reader.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
@@ -98,6 +106,23 @@ const pngOf = (width: number, height: number): string => {
 }
 
 describe('200, streamed', () => {
+  test('the stream consists of lines: each event ends with an empty one, also the last', async () => {
+    const who = await customer()
+    const response = await stream(who, bodyOf('A whale'))
+    const { id } = await taskOf(who)
+    await life.begin(id)
+    await life.complete(id, who.accountId)
+    const text = await response.text()
+    const blocks = text.split('\n\n')
+    // What follows the last empty line is nothing.
+    expect(blocks.pop()).toBe('')
+    expect(blocks.at(-1)).toBe('data: [DONE]')
+    for (const block of blocks) expect(block).toMatch(/^(id: \d+\n)?data: [^\n]+$/)
+    expect(blocks.slice(0, -1).map((block) => /"content":"(\w+): /.exec(block)?.[1])).toEqual([
+      ...['task_id', 'progress', 'progress', 'video_url'],
+    ])
+  })
+
   test('the id, growing progress and the link, each in its own chunk', async () => {
     const who = await customer()
     const response = await stream(who, bodyOf('A whale'))
@@ -186,11 +211,11 @@ describe('200, streamed', () => {
   })
 
   test.each([
-    ['upstream_error', 'server_error'],
-    ['content_policy_violation', 'content_policy_error'],
-    ['task_timeout', 'server_error'],
-    ['task_cancelled', 'invalid_request_error'],
-  ] as const)('a task that fails with %s: the error and the end', async (code, type) => {
+    ['upstream_error', 'upstream_error'],
+    ['content_policy_violation', 'content_policy_violation'],
+    ['task_timeout', 'upstream_error'],
+    ['task_cancelled', 'task_failed'],
+  ] as const)('a task that fails with %s: the error and the end', async (code, similar) => {
     const who = await customer()
     const response = await stream(who, bodyOf('A whale'))
     const { id } = await taskOf(who)
@@ -198,10 +223,11 @@ describe('200, streamed', () => {
     await life.fail(id, code, 'It broke.')
     const events = await allEventsIn(response.body)
     expect(events.slice(0, 2).map(contentOf)).toEqual([`task_id: ${id}`, 'progress: 10%'])
-    expect(events.slice(2)).toEqual([
-      { id: expect.any(String), data: JSON.stringify({ error: { message: 'It broke.', type, code } }) },
-      { data: '[DONE]' },
-    ])
+    expect(events.slice(2)).toMatchObject([{ id: expect.any(String) }, { data: '[DONE]' }])
+    const requestId = response.headers.get('x-request-id')
+    expect(dataOf(events[2] ?? {})).toEqual(
+      errorBodyOf(similar, { message: 'It broke.', code, request_id: requestId }),
+    )
   })
 
   test('a disconnect does not cancel the task', async () => {
@@ -241,13 +267,8 @@ describe('200, streamed', () => {
     await nextOf(events)
     await closing[Symbol.asyncDispose]()
     const { id, state } = await taskOf(who)
-    expect(dataOf(await nextOf(events))).toEqual({
-      error: {
-        message: expect.stringContaining(`/v1/videos/${id}/events`),
-        type: 'server_error',
-        code: 'service_unavailable',
-      },
-    })
+    const message = expect.stringContaining(`/v1/videos/${id}/events`)
+    expect(dataOf(await nextOf(events))).toEqual(errorBodyOf('service_unavailable', { message }))
     expect(await nextOf(events)).toEqual({ data: '[DONE]' })
     expect(state).toBe('pending')
   })

@@ -7,7 +7,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { askJson, expectProblem, type Answer } from '../kit/answers.ts'
+import { askJson, errorBodyOf, expectProblem, type Answer } from '../kit/answers.ts'
 import { allEventsIn, dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
@@ -332,10 +332,10 @@ describe('money', () => {
     const { account, text } = await spender(1)
     const input = hundred('On and on vendor:die')
     const body = { ...hello, input, response_format: 'wav', stream_format: 'sse' }
-    const events = (await allEventsIn((await say(body, { text })).body)).map(dataOf)
-    expect(events.at(-1)).toEqual({
-      error: { code: 'upstream_error', type: 'server_error', message: expect.any(String) },
-    })
+    const response = await say(body, { text })
+    const events = (await allEventsIn(response.body)).map(dataOf)
+    const requestId = response.headers.get('x-request-id')
+    expect(events.at(-1)).toEqual(errorBodyOf('upstream_error', { request_id: requestId }))
     expect(events).not.toContainEqual({ type: 'speech.audio.done' })
     expect((await requestsOf(account))[0]).toMatchObject({ outcome: 'failed' })
   })
@@ -519,7 +519,7 @@ describe('502 upstream_error', () => {
     const { body } = await ask({ ...hello, input: 'vendor:leak' })
     expect(body['error']).toMatchObject({ code: 'invalid_parameter' })
     expect(JSON.stringify(body)).not.toContain(vendorKey)
-    expect(JSON.stringify(body)).not.toContain('127.0.0.1')
+    expect(JSON.stringify(body)).not.toContain(new URL(gateway.vendor.url).host)
     expect(JSON.stringify(body)).not.toContain('refused')
   })
 

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
 import type { ErrorCode } from '@kinora/contract/errors'
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -20,6 +23,18 @@ beforeAll(async () => {
   key = await createKey(gateway.database.postgres, accountId)
 })
 afterAll(() => gateway[Symbol.asyncDispose]())
+
+const listen = async (answer: Parameters<typeof createServer>[1]) => {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
 
 const sound = wave(5)
 const text = `vendor translation of ${sound.length} bytes`
@@ -62,6 +77,26 @@ describe('200', () => {
     const { body } = await translate({ response_format: 'verbose_json', prompt: 'vendor:language=de' })
     expect(body).toMatchObject({ task: 'translate', language: 'english', duration: 5, text })
     expect(body['segments']).toHaveLength(3)
+  })
+
+  test.each([
+    ['none', 'spanish'],
+    ['partial', 'english'],
+  ])('text that stayed untranslated is reported in x-translation: %s', async (translation, language) => {
+    await using local = await listen((request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'content-type': 'application/json', 'x-translation': translation })
+        response.end(JSON.stringify({ text: 'El tren sale.', language: 'es', duration: 5, segments: [] }))
+      })
+    })
+    await using own = await startGateway({ LOCAL_URL: local.url }, gateway)
+    const plain = await translate({}, { url: own.url })
+    expect(plain.body).toEqual({ text: 'El tren sale.' })
+    expect(plain.headers.get('x-translation')).toBe(translation)
+    const verbose = await translate({ response_format: 'verbose_json' }, { url: own.url })
+    expect(verbose.body).toMatchObject({ task: 'translate', language, text: 'El tren sale.' })
+    expect(verbose.headers.get('x-translation')).toBe(translation)
+    expect((await translate({})).headers.has('x-translation')).toBe(false)
   })
 
   test('language, stream and granularities are ignored', async () => {
@@ -209,7 +244,11 @@ describe('200, value by value', () => {
   )
 
   test('a file of exactly 25 MB', async () => {
-    const bytes = Buffer.concat([sound, Buffer.alloc(26_214_400 - sound.length)])
+    // Zeros alone would be millions of empty chunks, which take ffmpeg many seconds.
+    const rest = Buffer.alloc(26_214_400 - sound.length)
+    rest.write('JUNK')
+    rest.writeUInt32LE(rest.length - 8, 4)
+    const bytes = Buffer.concat([sound, rest])
     const { body } = await send(audioForm(bytes, { model: 'asr-1' }))
     expect(body).toEqual({ text: 'vendor translation of 26214400 bytes' })
   })

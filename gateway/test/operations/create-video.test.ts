@@ -21,6 +21,7 @@ import {
 } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, subscribe, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
+import { shownVideo } from '../kit/shown-video.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
@@ -105,32 +106,24 @@ describe('200', () => {
     const answer = await create(familyB)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(answer.body).toEqual({
-      id: expect.stringMatching(/^vidB-2:\d{10}-[0-9A-Za-z]{14}$/),
-      object: 'video',
-      model: 'vidB-2',
-      status: 'pending',
-      progress: 0,
-      created_at: expect.closeTo(Date.now() / 1000, -1),
-      seconds: 4,
-      size: '1280x720',
-    })
+    expect(answer.body).toEqual(
+      shownVideo({
+        id: expect.stringMatching(/^vidB-2:\d{10}-[0-9A-Za-z]{14}$/),
+        ...{ model: 'vidB-2', seconds: 4, size: '1280x720', enhanced_prompt: familyB.prompt },
+      }),
+    )
   })
 
   test('a family A form with its image is accepted as queued', async () => {
     const answer = await create(familyA)
-    expect(answer.body).toEqual({
-      id: expect.stringMatching(
-        /^video_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-      ),
-      object: 'video',
-      model: 'vidA_3_1',
-      status: 'queued',
-      progress: 0,
-      created_at: expect.closeTo(Date.now() / 1000, -1),
-      seconds: 5,
-      size: '16x9',
-    })
+    expect(answer.body).toEqual(
+      shownVideo({
+        id: expect.stringMatching(
+          /^video_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+        ),
+        ...{ model: 'vidA_3_1', status: 'queued', seconds: 5, size: '16x9', enhanced_prompt: familyA.prompt },
+      }),
+    )
     expect(await referencesOf(answer.body['id'])).toEqual([
       expect.objectContaining({ content_type: 'image/png', size_bytes: pixelBytes.length }),
     ])
@@ -922,10 +915,13 @@ describe('deprecated and retired models', () => {
   }
 
   test('a deprecated model still works and has its end date in the headers', async () => {
-    await using later = await startWith('models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}}')
+    await using later = await startWith(
+      'models: {vidB-2: {state: deprecated, deprecationDate: 2026-09-09, shutdownDate: 2027-01-01}}',
+    )
     const answer = await askJson(`${later.url}/v1/videos`, key.text, familyB)
     expect(answer.status).toBe(200)
-    expect(answer.headers.get('deprecation')).toBe('true')
+    // The structured field of RFC 9745: @ and Unix seconds.
+    expect(answer.headers.get('deprecation')).toBe('@1788912000')
     expect(answer.headers.get('sunset')).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
     const other = await askJson(`${later.url}/v1/videos`, key.text, { ...familyB, model: 'vidB-2-pro' })
     expect(other.headers.get('deprecation')).toBeNull()

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
+import { videoTables } from '../../src/videos/task.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
@@ -73,7 +74,7 @@ describe('200', () => {
       status: 'completed',
       captured_micros: 400_000,
       released_micros: 0,
-      lines: [{ unit: 'second', quantity: 4, total_micros: 400_000 }],
+      lines: [{ unit: 'second', quantity: '4', total_micros: 400_000 }],
     })
     await remove(id)
     const after = await receipt()
@@ -98,7 +99,7 @@ describe('400 task_not_completed', () => {
     const pending = await remove(id)
     expectProblem(pending, 'task_not_completed')
     expect(pending.body).toMatchObject({ error: { message: expect.stringContaining('pending') } })
-    await markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
+    await markProcessing(gateway.database.postgres, videoTables, [{ day: dayOfTaskId(id) ?? '', id }])
     const processing = await remove(id)
     expect(processing.body).toMatchObject({ error: { message: expect.stringContaining('processing') } })
     expect((await read(`/v1/videos/${id}`)).status).toBe(200)
@@ -118,7 +119,7 @@ describe('409 conflict', () => {
     expectProblem(waiting, 'conflict')
     expect(waiting.headers.get('x-should-retry')).toBe('false')
     expect(waiting.body).toMatchObject({ error: { message: expect.stringContaining(remixId) } })
-    await markProcessing(postgres, [{ day: dayOfTaskId(remixId) ?? '', id: remixId }])
+    await markProcessing(postgres, videoTables, [{ day: dayOfTaskId(remixId) ?? '', id: remixId }])
     expectProblem(await remove(id), 'conflict')
     expect((await read(`/v1/videos/${id}/content`)).status).toBe(200)
     await endTask(postgres, remixId, { kind: 'failed', code: 'upstream_error', message: '' })

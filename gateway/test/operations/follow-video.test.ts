@@ -1,12 +1,15 @@
+import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
 import { postgresPubsub } from '../../src/platform/pubsub.ts'
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
-import { ask, askJson, expectProblem } from '../kit/answers.ts'
+import { videoTables } from '../../src/videos/task.ts'
+import { ask, askJson, errorBodyOf, expectProblem } from '../kit/answers.ts'
 import { allEventsIn, dataOf, eventsIn, nextOf, type ReadEvent } from '../kit/event-reader.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
+import { shownVideo } from '../kit/shown-video.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { startTaskLife, type TaskLife } from '../kit/task-life.ts'
 import { withoutIntervals } from '../kit/without-intervals.ts'
@@ -66,14 +69,18 @@ describe('200', () => {
   test('a finished task streams all its events, each with the state at that time, and ends', async () => {
     await create()
     const { id, events } = await finished()
-    const shown = { id, video_url: null }
+    const shown = shownVideo({ id, model: 'vidB-2', seconds: 4, size: '1280x720' })
     expect(events.map((each) => [each.event, dataOf(each)])).toEqual([
-      ['accepted', { ...shown, status: 'pending', progress: 0 }],
-      ['processing', { ...shown, status: 'processing', progress: 0 }],
+      ['accepted', shown],
+      ['processing', { ...shown, status: 'processing' }],
       ['progress', { ...shown, status: 'processing', progress: 30 }],
       ['progress', { ...shown, status: 'processing', progress: 60 }],
-      ['completed', { id, status: 'completed', progress: 100, video_url: expect.any(String) }],
+      ['completed', { ...shown, status: 'completed', progress: 100, video_url: expect.any(String) }],
     ])
+    const { body: task } = await ask(`${gateway.url}/v1/videos/${id}`, key.text)
+    const lastOne = dataOf(events[4] ?? {}) as Record<string, unknown>
+    // Each response has a newly signed link.
+    expect({ ...lastOne, video_url: '' }).toEqual({ ...task, video_url: '' })
     // Event ids are numbered per task.
     expect(events.map((each) => each.id)).toEqual(['1', '2', '3', '4', '5'])
     const last = dataOf(events[4] ?? {}) as { video_url: string }
@@ -104,14 +111,34 @@ describe('200', () => {
     await life.fail(id, 'content_policy_violation', 'Not that.')
     const last = await nextOf(events)
     expect(last.event).toBe('failed')
-    expect(dataOf(last)).toEqual({
-      id,
-      status: 'failed',
-      progress: 41,
-      video_url: null,
-      error: { code: 'content_policy_violation', message: 'Not that.' },
-    })
+    expect(dataOf(last)).toEqual(
+      shownVideo({
+        ...{ id, status: 'failed', progress: 41, model: 'vidB-2', seconds: 4, size: '1280x720' },
+        error: { code: 'content_policy_violation', message: 'Not that.' },
+      }),
+    )
     expect((await events.next()).done).toBe(true)
+  })
+
+  test('each event has the time of the last change of status until then, also after a reconnect', async () => {
+    const id = await create()
+    await life.begin(id)
+    await life.progress(id, 30)
+    await life.complete(id, accountId)
+    const start = Math.floor(Date.now() / 1000) - 60
+    const at = { accepted: start, processing: start + 2, progress: start + 4, completed: start + 6 }
+    const { postgres } = gateway.database
+    await postgres.query(
+      'update task_events set created_at = to_timestamp(($2::jsonb ->> kind)::integer) where task_id = $1',
+      [id, JSON.stringify(at)],
+    )
+    await postgres.query('update video_tasks set created_at = to_timestamp($2) where id = $1', [id, start])
+    const times = (events: ReadEvent[]) =>
+      events.map((event) => (dataOf(event) as { status_update_time: number }).status_update_time)
+    const expected = [at.accepted, at.processing, at.processing, at.completed]
+    expect(times(await allEventsIn((await open(id)).body))).toEqual(expected)
+    const rest = await allEventsIn((await open(id, { headers: { 'last-event-id': '2' } })).body)
+    expect(times(rest)).toEqual(expected.slice(2))
   })
 
   test('an event without a notification is still sent, a little later', async () => {
@@ -135,7 +162,7 @@ describe('200', () => {
     const id = String(created.body['id'])
     const events = eventsIn((await open(id, { url: alone.url, text })).body)
     await nextOf(events)
-    await markProcessing(postgres, [{ day: dayOfTaskId(id) ?? '', id }])
+    await markProcessing(postgres, videoTables, [{ day: dayOfTaskId(id) ?? '', id }])
     postgresPubsub(postgres, createLog({ level: 'silent' }, 'test')).publish([id])
     expect((await nextOf(events)).event).toBe('processing')
     await events.return(undefined)
@@ -232,7 +259,7 @@ describe('404 task_not_found', () => {
 })
 
 describe('a caller who is no longer accepted', () => {
-  const changes: [string, string, string][] = [
+  const changes: [ErrorCode, string, string][] = [
     [
       'account_suspended',
       'the account is suspended',
@@ -280,9 +307,7 @@ describe('a caller who is no longer accepted', () => {
 
     const last = await nextOf(events)
     expect(last.event).toBe('error')
-    expect(dataOf(last)).toMatchObject({
-      error: { code, type: expect.any(String), message: expect.any(String) },
-    })
+    expect(dataOf(last)).toEqual(errorBodyOf(code))
     expect((await events.next()).done).toBe(true)
     expect(dataOf(await nextOf(chunks))).toMatchObject({ error: { code } })
     for (const answer of await Promise.all(waiting)) expect(answer.body).toMatchObject({ error: { code } })

@@ -144,7 +144,7 @@ describe('receipts', () => {
     expect(body).toMatchObject({
       ...{ object: 'receipt', id, model: 'vidB-2', status: 'pending', hold_micros: held },
       ...{ captured_micros: null, released_micros: null },
-      lines: [{ unit: 'second', quantity: 4, total_micros: held }],
+      lines: [{ unit: 'second', quantity: '4', total_micros: held }],
     })
     // Contains no ids, which would count the entries of other accounts.
     expect(body['entries']).toEqual([

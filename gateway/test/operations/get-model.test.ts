@@ -32,11 +32,14 @@ describe('200', () => {
 
   test('a deprecated model has deprecation headers', async () => {
     const file = join(gateway.directory, 'providers.yaml')
-    await writeFile(file, 'models: {vidB-2: {state: deprecated, shutdownDate: 2027-01-01}}')
+    await writeFile(
+      file,
+      'models: {vidB-2: {state: deprecated, deprecationDate: 2026-09-09, shutdownDate: 2027-01-01}}',
+    )
     await using later = await startGateway({ PROVIDERS_FILE: file }, gateway)
     const answer = await read('vidB-2', key.text, later.url)
     expect(answer.body).toMatchObject({ id: 'vidB-2', shutdown_date: '2027-01-01' })
-    expect(answer.headers.get('deprecation')).toBe('true')
+    expect(answer.headers.get('deprecation')).toBe('@1788912000')
     expect(answer.headers.get('sunset')).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
   })
 })

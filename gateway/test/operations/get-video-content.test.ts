@@ -1,13 +1,22 @@
-import { readFile, rm, truncate } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import type { Call } from '../../src/http/call.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { createMakeVariant } from '../../src/storage/make-variant.ts'
+import { findStoredFile } from '../../src/storage/stored-file-store.ts'
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { imageTypeOf } from '../../src/videos/images/image-scan.ts'
 import { createModelTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
+import { videoTables } from '../../src/videos/task.ts'
 import { ask, askJson, expectProblem, pixelUri } from '../kit/answers.ts'
+import { blockingProgram, withoutSandbox } from '../kit/blocking-program.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
+import { mediaPrograms } from '../kit/media-programs.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 const sample = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
@@ -163,7 +172,7 @@ describe('400 task_not_completed', () => {
       expect(answer.body).toMatchObject({ error: { message: expect.stringContaining('pending') } })
       expect(answer.headers.get('retry-after')).toBe('1')
     }
-    await markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
+    await markProcessing(gateway.database.postgres, videoTables, [{ day: dayOfTaskId(id) ?? '', id }])
     await expect
       .poll(async () => (await read(id)).body)
       .toMatchObject({ error: { message: expect.stringContaining('processing') } })
@@ -216,6 +225,33 @@ describe('404 variant_not_available', () => {
     const { id } = await complete({ bytes: sample })
     const answer = await ask(`${without.url}/v1/videos/${id}/content?variant=thumbnail`, key.text)
     expectProblem(answer, 'variant_not_available', 'variant')
+  })
+})
+
+describe('503 service_unavailable', () => {
+  test('a variant that is not ready in time can be requested again', async () => {
+    const { video } = await complete({ bytes: sample })
+    const stored = await findStoredFile(gateway.database.postgres, video.mediaId)
+    if (stored === undefined) throw new Error('The video is not stored.')
+    const directory = await mkdtemp(join(tmpdir(), 'kinora-programs-'))
+    const ffmpeg = await blockingProgram(directory, 'ffmpeg', ['tile='])
+    const makeVariant = createMakeVariant({
+      database: gateway.database.postgres,
+      mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
+      programs: mediaPrograms({ FFMPEG_PATH: ffmpeg.path, ...withoutSandbox }),
+      log: createLog({ level: 'silent' }, 'test'),
+      timeoutMs: 50,
+    })
+    const call = {
+      signal: AbortSignal.timeout(30_000),
+      mediaWork: async (work) => work(call.signal),
+    } as Pick<Call, 'signal' | 'mediaWork'>
+    await expect(makeVariant(stored, 'spritesheet', call)).rejects.toMatchObject({
+      code: 'service_unavailable',
+      headers: { 'retry-after': '10' },
+    })
+    await ffmpeg.close()
+    await rm(directory, { recursive: true })
   })
 })
 

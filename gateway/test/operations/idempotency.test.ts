@@ -463,37 +463,47 @@ describe('a process that loses its connection to the database', () => {
   const log = createLog({ level: 'silent' }, 'test')
 
   /** A database that loses the connection twice at a statement with this text, before or after it was executed. */
-  const losing = (text: string, when: 'before' | 'after'): Postgres => {
+  const losing = (text: string, when: 'before' | 'after') => {
     const { postgres } = gateway.database
     let losses = 0
-    return {
-      ...postgres,
-      query: async (statement, values) => {
-        const isLost = statement.includes(text) && losses < 2
-        if (isLost) losses += 1
-        if (isLost && when === 'before') throw lost
-        const result = await postgres.query<never>(statement, values)
-        if (isLost) throw lost
-        return result
-      },
+    const query: Postgres['query'] = async (statement, values) => {
+      const isLost = statement.includes(text) && losses < 2
+      if (isLost) losses += 1
+      if (isLost && when === 'before') throw lost
+      const result = await postgres.query<never>(statement, values)
+      if (isLost) throw lost
+      return result
     }
+    return { postgres: { ...postgres, query }, losses: () => losses }
   }
 
   test.for([
-    { at: 'the release of its claim', text: 'delete from idempotency_keys', when: 'before' as const },
-    { at: 'the confirmation of its claim', text: 'insert into idempotency_keys', when: 'after' as const },
-  ])('at $at gives the request up when it is connected again', async ({ text, when }) => {
+    {
+      ...{ at: 'the release of its claim', text: 'delete from idempotency_keys', when: 'before' as const },
+      expected: 2,
+    },
+    {
+      ...{
+        at: 'the confirmation of its claim',
+        text: 'insert into idempotency_keys',
+        when: 'after' as const,
+      },
+      expected: 1,
+    },
+  ])('at $at gives the request up when it is connected again', async ({ text, when, expected }) => {
     const { accountId, keyId } = await customer()
     const attempt: Attempt = {
       caller: { accountId, keyId } as Attempt['caller'],
       ...{ operation: 'createVideo', fingerprint: Buffer.from('a body'), key: randomUUID(), retry: 0 },
     }
     const connected = new AbortController().signal
-    const failing = createRunOnce({ postgres: losing(text, when), log })
+    const { postgres, losses } = losing(text, when)
+    const failing = createRunOnce({ postgres, log })
     const fails = failing.runOnce(attempt, connected, () => Promise.reject(lost))
     await expect(fails).rejects.toBe(lost)
     const other = createRunOnce({ postgres: gateway.database.postgres, log })
     expect(await other.runOnce(attempt, connected, async () => ({ body: 'done' }))).toEqual({ body: 'done' })
+    expect(losses()).toBe(expected)
     failing.close()
     other.close()
   })

@@ -386,7 +386,7 @@ const openRequests = async ({ meter }: Lane, histories: History[]) => {
         meter.open({
           caller,
           operation: 'createSpeech',
-          model: 'm',
+          model: { id: 'm', name: 'm' },
           provider: 'p',
           heldFor: characters(amount),
         }),

@@ -77,8 +77,12 @@ const voicesOf: Record<string, string[]> = {
 const lengths = [4, 8, 10, 12, 15, 25]
 const square = (side: number) => ({ size: `${side}x${side}`, width: side, height: side })
 const portrait = { size: '720x1280', width: 720, height: 1280 }
+const frames = ['1280x720', '720x1280', '1920x1080', '1080x1920'].map((size) => {
+  const [width, height] = size.split('x').map(Number)
+  return { size, width, height }
+})
 const ofB = {
-  ...{ seconds: { values: lengths, min: 4, max: 25 }, durations: [10, 15, 25] },
+  ...{ seconds: { values: lengths, min: 4, max: 25 }, durations: [10, 15, 25], frames },
   sizes: [portrait, { size: '1280x720', width: 1280, height: 720 }, square(480), square(1080)],
 }
 const ofA = {
@@ -87,9 +91,9 @@ const ofA = {
 }
 /** What a client needs to build a valid request. */
 const parametersOf: Record<string, object> = {
-  ...Object.fromEntries(everyModel.slice(0, 5).map((id) => [id, { durations: [8] }])),
+  ...Object.fromEntries(everyModel.slice(0, 5).map((id) => [id, { durations: [8], frames }])),
   ...Object.fromEntries(
-    everyModel.slice(5, 11).map((id) => [id, { durations: [8], aspect_ratios: ['16:9', '9:16'] }]),
+    everyModel.slice(5, 11).map((id) => [id, { durations: [8], frames, aspect_ratios: ['16:9', '9:16'] }]),
   ),
   ...{ vidA_3_1: ofA, 'vidA_3_1-fast': ofA, 'vidB-2': ofB, 'vidB-2-pro': ofB },
 }

@@ -54,8 +54,9 @@ const callerWith = async (balance: number, quotaMicros?: number): Promise<Caller
 
 // A character costs a micro.
 const characters = (count: number) => [priceOf('million_characters', 1_000_000, count)]
+const model = { id: 'm', name: 'm' }
 const open = (meter: Meter, caller: Caller, count: number) =>
-  meter.open({ caller, operation: 'createSpeech', model: 'm', provider: 'p', heldFor: characters(count) })
+  meter.open({ caller, operation: 'createSpeech', model, provider: 'p', heldFor: characters(count) })
 
 const booksOf = async ({ accountId, keyId }: Caller) => {
   const { rows } = await database.postgres.query<Record<string, unknown>>(

@@ -60,7 +60,7 @@ const callerOf = async (
 const hold = async (caller: Caller, amountMicros: number) => {
   const taskId = `req_${uuidV7()}`
   const { refusals } = await database.postgres.transaction((each) =>
-    placeHolds(each, [{ caller, taskId, day, amountMicros }]),
+    placeHolds(each, [{ caller, taskAt: () => ({ id: taskId, day }), amountMicros }]),
   )
   return { taskId, refusal: refusals[0] }
 }
@@ -528,7 +528,7 @@ describe('holds of one account', () => {
       await callerOf(accountId, { kind: kinds[1] }),
     ]
     const holdNothing = (caller: Caller) => (within: Database) =>
-      placeHolds(within, [{ caller, taskId: `req_${uuidV7()}`, day, amountMicros: 0 }])
+      placeHolds(within, [{ caller, taskAt: () => ({ id: `req_${uuidV7()}`, day }), amountMicros: 0 }])
     let later: ReturnType<typeof placeHolds> | undefined
     const earlier = await postgres.transaction(async (within) => {
       const placed = await holdNothing(first)(within)
@@ -553,7 +553,12 @@ describe('receipts', () => {
     expect(open?.charged).toMatchObject({ provider: 'vendor', costMicros: null })
     expect(open?.receipt).toEqual({
       ...{ object: 'receipt', id, model: 'vidB-2', status: 'pending', hold_micros: 400_000 },
-      lines: [{ unit: 'second', unit_micros: 100_000, quantity: 4, total_micros: 400_000, currency: 'EUR' }],
+      lines: [
+        {
+          ...{ unit: 'second', unit_micros: 100_000, quantity: '4', unit_size: 1 },
+          ...{ total_micros: 400_000, currency: 'EUR' },
+        },
+      ],
       ...{ captured_micros: null, released_micros: null, refunded_micros: 0, currency: 'EUR' },
       entries: [
         {

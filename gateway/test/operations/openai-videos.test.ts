@@ -48,6 +48,11 @@ const queued = (id: string): OpenAI.Video => ({
   error: null,
 })
 
+/** The fields that the client's type does not have. */
+const ours = () => ({
+  ...{ video_url: null, metadata: {}, enhanced_prompt: 'A whale', status_update_time: now() },
+})
+
 describe('under /openai/v1', () => {
   /** Only a read has estimates of the queue position and the time left, as far as they are known. */
   const readOf = async (id: string) => {
@@ -66,13 +71,15 @@ describe('under /openai/v1', () => {
       expect({ ...listed, video_url: '' }).toEqual({ ...read, video_url: '' })
       return read
     }
-    expect(created).toEqual({ ...queued(id), video_url: null, metadata: {} })
+    expect(created).toEqual({ ...queued(id), ...ours() })
     expect(await shown()).toEqual(created)
 
     await life.begin(id)
     await life.progress(id, 30)
     await expect.poll(async () => (await client.videos.retrieve(id)).progress).toBe(30)
-    expect(await shown()).toEqual({ ...created, status: 'in_progress', progress: 30 })
+    expect(await shown()).toEqual({
+      ...{ ...created, status: 'in_progress', progress: 30, status_update_time: now() },
+    })
 
     const mediaId = await life.complete(id, accountId)
     await expect.poll(async () => (await client.videos.retrieve(id)).status).toBe('completed')
@@ -82,6 +89,7 @@ describe('under /openai/v1', () => {
       status: 'completed',
       progress: 100,
       completed_at: now(),
+      status_update_time: now(),
       expires_at: expect.any(Number),
       video_url: expect.stringContaining(`/media/${mediaId}/`),
     })
@@ -92,7 +100,7 @@ describe('under /openai/v1', () => {
       ...queued(remix.id),
       prompt: 'At night',
       remixed_from_video_id: id,
-      ...{ video_url: null, metadata: {} },
+      ...{ ...ours(), enhanced_prompt: 'At night' },
     })
     expect(await readOf(remix.id)).toEqual(remix)
   })
@@ -105,14 +113,14 @@ describe('under /openai/v1', () => {
       ...queued(id),
       status: 'failed',
       error: { code: 'content_policy_violation', message: 'Not that.' },
-      ...{ video_url: null, metadata: {} },
+      ...ours(),
     })
     const { body } = await askJson(`${gateway.url}/v1/video/create`, key.text, {
       model: 'vidA3',
       prompt: 'A whale',
     })
     expect(Object.keys(await readOf(String(body['id']))).toSorted()).toEqual(
-      [...Object.keys(queued('')), 'video_url', 'metadata'].toSorted(),
+      [...Object.keys(queued('')), ...Object.keys(ours())].toSorted(),
     )
   })
 
@@ -123,7 +131,7 @@ describe('under /openai/v1', () => {
       ...queued(id),
       status: 'failed',
       error: { code: 'task_cancelled', message: expect.any(String) },
-      ...{ video_url: null, metadata: {} },
+      ...ours(),
     })
   })
 })
@@ -137,11 +145,19 @@ describe('the documented defaults', () => {
     const { text } = await createKey(postgres, await createAccount(postgres))
     const other = new OpenAI({ apiKey: text, baseURL: `${named.url}/openai/v1`, maxRetries: 0 })
     expect(await other.videos.create({ prompt: 'A whale' })).toMatchObject({
-      ...{ model: 'vidB-2', seconds: '4', size: '720x1280', status: 'queued' },
+      ...{ model: 'sora-2', seconds: '4', size: '720x1280', status: 'queued' },
     })
     expect(
       await other.videos.create({ prompt: 'A whale', model: 'sora-2-pro', seconds: '12' }),
-    ).toMatchObject({ model: 'vidB-2-pro', seconds: '12', size: '720x1280' })
+    ).toMatchObject({ model: 'sora-2-pro', seconds: '12', size: '720x1280' })
+    // The sizes that only the packages document belong to their names; the reference excludes them.
+    const create = (model: string, size: string) =>
+      askJson(`${named.url}/v1/videos`, text, { model, size, prompt: 'A whale', seconds: 4 })
+    for (const size of ['1024x1792', '1792x1024']) {
+      for (const model of ['sora-2', 'sora-2-pro']) expect((await create(model, size)).status).toBe(200)
+      for (const model of ['vidB-2', 'vidB-2-pro'])
+        expectProblem(await create(model, size), 'invalid_parameter', 'size')
+    }
     const { status, body } = await askJson(`${named.url}/v1/videos`, text, { prompt: 'A whale' })
     expect([status, body['error']]).toMatchObject([400, { code: 'missing_parameter', param: 'model' }])
   })
@@ -196,7 +212,7 @@ describe('client methods of other paths', () => {
       ...queued(edited.id),
       prompt: 'At night',
       remixed_from_video_id: id,
-      ...{ video_url: null, metadata: {} },
+      ...{ ...ours(), enhanced_prompt: 'At night' },
     })
     const url = `${gateway.url}/v1/videos/edits`
     expectProblem(await askJson(url, key.text, { prompt: 'At night' }), 'missing_parameter', 'video')
@@ -250,10 +266,14 @@ describe('outside /openai/v1', () => {
       [ofDialect.text, {}],
     ] as const) {
       const { body } = await askJson(url, text, json, headers)
-      expect(body).toEqual({ ...plain, id: body['id'], status: 'queued', created_at: now() })
+      expect(body).toEqual({
+        ...{ ...plain, id: body['id'], status: 'queued', created_at: now(), status_update_time: now() },
+      })
       const id = String(body['id'])
       const read = await ask(`${url}/${id}`, text, { headers })
-      expect(read.body).toEqual({ ...plainRead, id, status: 'queued' })
+      expect(read.body).toEqual({
+        ...{ ...plainRead, id, status: 'queued', created_at: now(), status_update_time: now() },
+      })
     }
   })
 })

@@ -11,6 +11,8 @@ import { operatorRoles, type OperatorRole } from '@kinora/contract/operator-key'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deleteKey } from '../../src/auth/key-store.ts'
+import { createRequestId } from '../../src/platform/request-id.ts'
+import { insertRequests } from '../../src/request-log/request-log-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
 import { createOperator, type Given, type Operator } from '../kit/operator.ts'
@@ -77,6 +79,16 @@ const task = async () => {
 const completedTask = async () => {
   const id = await task()
   await completeTask(gateway, await account(), id)
+  return id
+}
+const loggedRequest = async () => {
+  const id = createRequestId()
+  const request = {
+    ...{ id, at: new Date(), accountId: null, keyId: null, operation: 'listModels', method: 'GET' },
+    ...{ path: '/v1/models', status: 200, errorCode: null, model: null, provider: null, taskId: null },
+    ...{ durationMs: 1, address: '127.0.0.1', userAgent: null },
+  }
+  await insertRequests(gateway.database.postgres, [request])
   return id
 }
 const failedTask = async () => {
@@ -153,6 +165,7 @@ const rows: Record<string, () => Promise<Given>> = {
   resolveTask: async () => ({ id: await task(), body: { action: 'fail' } }),
   getTotalUsage: async () => ({}),
   listRequests: async () => ({}),
+  getRequest: async () => ({ id: await loggedRequest() }),
   listAuditEntries: async () => ({}),
   verifyAuditLog: async () => ({}),
   getSettings: async () => ({}),

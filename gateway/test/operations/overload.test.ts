@@ -1,16 +1,15 @@
 /** Creates whose task would wait too long for a slot. There is no engine in these tests, so no task leaves the queue. */
-import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Environment } from '../../src/config.ts'
-import { claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
 import { ask, askJson, expectProblem, form, pixel, pixelUri } from '../kit/answers.ts'
 import { createDatabase } from '../kit/database.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { dispatchTick } from '../kit/queue.ts'
+import { claimRecordings } from '../kit/recording.ts'
 import { audioForm, wave } from '../kit/sound.ts'
 import { recordOf, startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -268,12 +267,12 @@ describe('the dispatchers count first starts', () => {
   test('of transcription tasks', async () => {
     const { postgres } = gateway.database
     await postgres.query(`delete from queue_starts where queue = '/transcriptions'`)
-    expect(await claimAccepted(postgres, 3, randomUUID())).toHaveLength(3)
+    expect(await claimRecordings(postgres, 3)).toHaveLength(3)
     expect(await startsOf('/transcriptions')).toEqual([{ model: 'all', starts: 3 }])
     await postgres.query(
       `update open_transcriptions set stage = 'accepted', accepted_at = 'epoch' where run > 0`,
     )
-    expect(await claimAccepted(postgres, 3, randomUUID())).toHaveLength(3)
+    expect(await claimRecordings(postgres, 3)).toHaveLength(3)
     expect(await startsOf('/transcriptions')).toEqual([{ model: 'all', starts: 3 }])
   })
 })

@@ -88,7 +88,8 @@ describe('/admin', () => {
   test.each(sameAs('/admin/v1/accounts'))('%s is an admin path', async (target) => {
     const headers = { authorization: `Bearer ${operator}` }
     const answer = await send('GET', target, { headers })
-    expect(answer.status).toBe(200)
+    // The list has no such filter.
+    expect(answer.status).toBe(/[?#]/.test(target) ? 400 : 200)
     expect(corsHeaders(answer)).toEqual([])
     expect(corsHeaders(await send('GET', target))).toEqual([])
 

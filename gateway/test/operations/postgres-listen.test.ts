@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { createDatabase } from '../kit/database.ts'
 
-const connectionsThatListen = `from pg_stat_activity where datname = current_database() and application_name = 'kinora-listen'`
+const connectionsThatListen = `from pg_stat_activity where datname = current_database() and application_name = 'kinora, listening'`
 
 test('all listeners share a connection, and all are called after a reconnect', async () => {
   await using database = await createDatabase()

@@ -3,9 +3,10 @@ import type { QueryResultRow } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Database } from '../../src/platform/postgres.ts'
+import { markProcessing } from '../../src/tasks/task-store.ts'
 import { createReadTask } from '../../src/videos/api/read-task.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
-import { markProcessing } from '../../src/videos/task-store.ts'
+import { videoTables } from '../../src/videos/task.ts'
 import { ask, askJson } from '../kit/answers.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
@@ -24,7 +25,8 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '1280x720' }
 const create = async () => String((await askJson(`${gateway.url}/v1/videos`, key.text, order)).body['id'])
 /** Changes the task without a notification. */
-const begin = (id: string) => markProcessing(gateway.database.postgres, [{ day: dayOfTaskId(id) ?? '', id }])
+const begin = (id: string) =>
+  markProcessing(gateway.database.postgres, videoTables, [{ day: dayOfTaskId(id) ?? '', id }])
 
 /** The database, with a count of the queries, whose results arrive only while the gate is open. */
 const gatedDatabase = () => {

@@ -173,11 +173,31 @@ describe('the request log', () => {
     ['cursor', '?cursor=nonsense'],
     ['account_id', '?account_id=me'],
     ['key_id', '?key_id=1'],
+    ['id', '?id=nonsense'],
     ['status', '?status=99'],
     ['limit', '?limit=0'],
     ['to', '?to=999999999999999'],
   ])('400 invalid_parameter: %s in %s', async (param, search) => {
     expectProblem(await list(search), 'invalid_parameter', param)
+  })
+
+  test('finds a request by the id in its error, and by that in its header', async () => {
+    const refused = await askJson(`${gateway.url}/v1/videos`, key.text, { ...order, seconds: 999 })
+    const { request_id: id } = refused.body['error'] as { request_id: string }
+    const [logged] = await found(`?id=${id}`, 1)
+    expect(logged).toMatchObject({ id, status: 400, error_code: 'invalid_parameter', account_id: accountId })
+    const read = (of: string) => ask(`${gateway.url}/admin/v1/requests/${of}`, operator.text)
+    expect(await read(id)).toMatchObject({ status: 200, body: logged })
+
+    const succeeded = await ask(`${gateway.url}/v1/models`, key.text)
+    await expect
+      .poll(async () => (await read(requestIdOf(succeeded) ?? '')).body)
+      .toMatchObject({ id: requestIdOf(succeeded), operation: 'listModels', status: 200 })
+    for (const unknown of [`req_${uuidV7()}`, uuidV7(), 'nonsense', id.toUpperCase()]) {
+      expectProblem(await read(unknown), 'resource_not_found')
+    }
+    await found(`?id=req_${uuidV7()}`, 0)
+    await found(`?id=${id}&status=200`, 0)
   })
 
   test('a customer may not read it', async () => {

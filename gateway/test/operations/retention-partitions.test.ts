@@ -96,7 +96,7 @@ const meteredAt = async (at: Date, { isOpen = false }: { isOpen?: boolean } = {}
     ...{ requestsPerMinute: undefined, dialect: 'reference' as const, hasQuota: false, currency: 'USD' },
   }
   const { id, settle } = await meter.open({
-    ...{ caller, operation: 'createSpeech', model: 'm', provider: 'p', heldFor },
+    ...{ caller, operation: 'createSpeech', model: { id: 'm', name: 'm' }, provider: 'p', heldFor },
   })
   if (!isOpen) await settle('completed', heldFor)
   await query('update metered_requests set day = $2 where id = $1', [id, at])

@@ -69,6 +69,20 @@ const permits = async (asked: Health[]) => {
 const many = () => Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? one : other))
 
 describe('several processes', () => {
+  test('ramp up from the rate at which the dispatcher started work for all of them', async () => {
+    // Only its own calls would be known otherwise, and after a restart none.
+    one.countStarts('acme', model, 200)
+    fail(other, 5)
+    await bothAre('unhealthy')
+    await endOpenTime()
+    expect(await permits([other])).toHaveLength(1)
+    other.report('acme', model, 'ok')
+    await bothAre('healthy')
+    // In the first ten seconds, 200 starts count as 20 per second.
+    expect(one.startsAllowed('acme', model)).toBeGreaterThanOrEqual(40)
+    expect(other.startsAllowed('acme', model)).toBe(5)
+  })
+
   test('learn at once that a provider is unhealthy, and that it recovered', async () => {
     fail(one, 5)
     await bothAre('unhealthy')

@@ -13,7 +13,13 @@ beforeAll(async () => {
     {},
     {
       vidA_3_1: { routes: [{ provider: 'vendor', model: 'veo', seconds: [4, 6, 8] }] },
-      'vidB-2': { routes: [{ provider: 'vendor', sizes: ['1280x720'] }] },
+      'vidB-2': {
+        sizes: ['1280x720', '480x480'],
+        routes: [
+          { provider: 'vendor', sizes: ['1280x720'], seconds: [4] },
+          { provider: 'vendor', model: 'other', sizes: ['480x480'], seconds: [8] },
+        ],
+      },
     },
   )
   const { postgres } = gateway.database
@@ -56,7 +62,7 @@ test('an unsupported length is refused, and the message has the longest one', as
   })
 })
 
-test('an unsupported size is refused', async () => {
+test('a size that no route makes in this length is refused', async () => {
   const { status, body } = await create({ model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' })
   expect(status).toBe(400)
   expect(body['error']).toMatchObject({ code: 'invalid_parameter', param: 'size' })

@@ -82,7 +82,10 @@ describe('while the database does not respond', () => {
     proxy.stall()
     const answer = await ask(`${behind.url}/readyz`, undefined)
     expectUnavailable(answer)
-    expect(answer.body['error']).toHaveProperty('message', 'Not ready: the database does not respond.')
+    expect(answer.body['error']).toHaveProperty(
+      'message',
+      'Not ready: PostgreSQL (DATABASE_URL) does not respond.',
+    )
     proxy.resume()
     await expect.poll(async () => (await ask(`${behind.url}/readyz`, undefined)).status).toBe(200)
   })

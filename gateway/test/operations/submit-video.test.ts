@@ -92,32 +92,29 @@ const paused = (postgres: Postgres, when: 'before' | 'after', text: string) => {
   return { postgres: { ...postgres, query }, reached: reached.promise, release: released.resolve }
 }
 
-/** A database that cannot be reached the first times a statement with this text is sent. */
-const unreachable = (postgres: Postgres, text: string, times: number): Postgres => {
+/** A database that a test disturbs. The test expects so many faults, because a text may no longer match. */
+interface Disturbed {
+  postgres: Postgres
+  faults: () => number
+}
+
+/** Cannot be reached the first times a statement with this text is sent. */
+const unreachable = (postgres: Postgres, text: string, times: number): Disturbed => {
   let failures = 0
   const assertReachable = (statement: string) => {
     if (!statement.includes(text) || failures === times) return
     failures += 1
     throw new Error('timeout exceeded when trying to connect')
   }
-  return {
-    ...postgres,
+  const guarded = (database: Database): Database => ({
     query: async (statement, values) => {
       assertReachable(statement)
-      return postgres.query<never>(statement, values)
+      return database.query<never>(statement, values)
     },
-    transaction: (work, options) =>
-      postgres.transaction(
-        (database) =>
-          work({
-            query: async (statement, values) => {
-              assertReachable(statement)
-              return database.query<never>(statement, values)
-            },
-          }),
-        options,
-      ),
-  }
+  })
+  const transaction: Postgres['transaction'] = (work, options) =>
+    postgres.transaction((database) => work(guarded(database)), options)
+  return { postgres: { ...postgres, ...guarded(postgres), transaction }, faults: () => failures }
 }
 
 const submitMs = 600_000
@@ -156,24 +153,22 @@ const startWorker = async (
 /** A task that has just been handed to its first run. */
 const startedTask = () => createStartedTask(gateway, 'starting')
 
-/** A database that is lost once before it confirms the attempt, or the commit with which a job is recorded. */
-const unconfirmed = (postgres: Postgres, isRecorded: boolean): Postgres => {
-  let isLost = false
-  return {
-    ...postgres,
-    query: async (statement, values) => {
-      const result = await postgres.query<never>(statement, values)
-      if (isLost || !statement.includes('insert into task_attempts')) return result
-      isLost = true
-      throw new Error('Connection terminated unexpectedly')
-    },
-    transaction: async (work, options) => {
-      if (isLost) return postgres.transaction(work, options)
-      isLost = true
-      if (isRecorded) await postgres.transaction(work, options)
-      throw new CommitOutcomeUnknown('the connection was lost during a commit')
-    },
+/** Is lost once before it confirms the attempt, or the commit with which a job is recorded. */
+const unconfirmed = (postgres: Postgres, isRecorded: boolean): Disturbed => {
+  let losses = 0
+  const query: Database['query'] = async (statement, values) => {
+    const result = await postgres.query<never>(statement, values)
+    if (losses > 0 || !statement.includes('insert into task_attempts')) return result
+    losses += 1
+    throw new Error('Connection terminated unexpectedly')
   }
+  const transaction: Postgres['transaction'] = async (work, options) => {
+    if (losses > 0) return postgres.transaction(work, options)
+    losses += 1
+    if (isRecorded) await postgres.transaction(work, options)
+    throw new CommitOutcomeUnknown('the connection was lost during a commit')
+  }
+  return { postgres: { ...postgres, query, transaction }, faults: () => losses }
 }
 
 const recordOf = async (taskId: string) => {
@@ -283,13 +278,14 @@ test.for([
   { what: 'an accepted job', text: 'insert into claimed_jobs', status: 200, stage: 'waiting', refusals: 0 },
 ])('$what is not forgotten while the database is away ($text)', async ({ text, status, stage, refusals }) => {
   await using vendor = await startHeldVendor()
-  const postgres = unreachable(gateway.database.postgres, text, 3)
+  const { postgres, faults } = unreachable(gateway.database.postgres, text, 3)
   await using worker = await startWorker(vendor, postgres, notIdempotent)
   const taskId = await startedTask()
   const submitted = submitVideo(worker.dependencies, taskId, 1)
   await vendor.untilSubmits(1)
   vendor.answer(0, status, { id: `job of ${taskId}` })
   await submitted
+  expect(faults()).toBe(3)
   expect(await recordOf(taskId)).toMatchObject({ stage, refusals, isUnknown: false })
 })
 
@@ -300,12 +296,14 @@ test.for([
 ])('$what is recorded once if the confirmation is lost', async ({ status, isRecorded, stage }) => {
   await using vendor = await startHeldVendor()
   const { postgres } = gateway.database
-  await using worker = await startWorker(vendor, unconfirmed(postgres, isRecorded), notIdempotent)
+  const disturbed = unconfirmed(postgres, isRecorded)
+  await using worker = await startWorker(vendor, disturbed.postgres, notIdempotent)
   const taskId = await startedTask()
   const submitted = submitVideo(worker.dependencies, taskId, 1)
   await vendor.untilSubmits(1)
   vendor.answer(0, status, { id: `job of ${taskId}` })
   await submitted
+  expect(disturbed.faults()).toBe(1)
   expect(await recordOf(taskId)).toMatchObject({ stage, isUnknown: false })
   const { rows } = await postgres.query('select is_duplicate from task_attempts where task_id = $1', [taskId])
   expect(rows).toEqual([{ is_duplicate: false }])

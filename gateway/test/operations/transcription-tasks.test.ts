@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { carriedTranscriptions } from '../../src/transcription-tasks/lifecycle/carried-transcription-store.ts'
 import { removeExpired } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
-import { claimAccepted } from '../../src/transcription-tasks/open-transcription-store.ts'
+import {
+  carriedTranscriptions,
+  runTranscription,
+} from '../../src/transcription-tasks/lifecycle/transcribe-recording.ts'
 import { planSegments } from '../../src/transcription-tasks/segments/plan-segments.ts'
 import { transcribeSegments } from '../../src/transcription-tasks/segments/transcribe-segments.ts'
 import { createTranscriptionId } from '../../src/transcription-tasks/transcription-id.ts'
@@ -15,7 +16,7 @@ import { ask, askJson, askRaw, expectProblem, type Answer } from '../kit/answers
 import { recordingAt } from '../kit/expired.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
-import { createTranscriber, spoken, type Pause, type Transcriber } from '../kit/recording.ts'
+import { claimRecordings, createTranscriber, spoken, type Pause, type Transcriber } from '../kit/recording.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
@@ -93,9 +94,14 @@ const segmentsOf = async (id: string) => {
   )
   return rows
 }
+/** The ids of the tasks that have a recording, and the names of files without a task. */
 const recordings = async () => {
   const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
-  return entries.flatMap((entry) => (entry.isFile() ? entry.name : []))
+  const { rows } = await gateway.database.postgres.query<{ id: string; key: string }>(
+    'select id, recording_key as key from transcription_tasks where recording_key is not null',
+  )
+  const taskOf = new Map(rows.map(({ id, key }) => [basename(key), id]))
+  return entries.flatMap((entry) => (entry.isFile() ? (taskOf.get(entry.name) ?? entry.name) : []))
 }
 const movementsOf = async (id: string) => {
   const { rows } = await gateway.database.postgres.query<{ movement: string; micros: number }>(
@@ -299,7 +305,7 @@ describe('providers', () => {
     await transcriber.work()
     const untouched = await accept()
     await gateway.database.postgres.query(
-      `update open_transcriptions set deadline_at = now() - interval '1 second'`,
+      `update open_transcriptions set deadline_at = now() - interval '1 minute'`,
     )
     for (const id of [waiting, untouched]) {
       expect((await until(id, 'failed'))['error']).toMatchObject({ code: 'task_timeout' })
@@ -335,7 +341,7 @@ describe('a run', () => {
     expect(renewed?.run).toBeGreaterThan(first)
     expect(await carried.renew([{ taskId: id, run: first }])).toEqual([])
     for (const step of [planSegments, transcribeSegments])
-      expect(await step(transcriber.dependencies, id, first)).toEqual({ kind: 'stop' })
+      expect(await step(transcriber.dependencies, { taskId: id, run: first })).toEqual({ kind: 'stop' })
     expect(await transcriber.restart()).toBe(1)
     await until(id, 'completed')
     expect(await movementsOf(id)).toEqual({ hold: 270, capture: 270 })
@@ -344,9 +350,9 @@ describe('a run', () => {
   test('on a stopping worker finishes its segments and starts no others', async () => {
     const { postgres } = gateway.database
     const id = await accept(plain, wave(2.7))
-    const [claimed] = await claimAccepted(postgres, 16, randomUUID())
-    const run = Number(claimed?.run)
-    await planSegments(transcriber.dependencies, id, run)
+    const [claimed] = await claimRecordings(postgres)
+    const run = { taskId: id, run: Number(claimed?.run) }
+    await planSegments(transcriber.dependencies, run)
     const stopping = new AbortController()
     const stop = { ...transcriber.dependencies, stopping: stopping.signal }
     const cutSegment: typeof stop.cutSegment = (...given) => {
@@ -354,15 +360,53 @@ describe('a run', () => {
       return transcriber.dependencies.cutSegment(...given)
     }
     const requests = gateway.vendor.transcriptions().length
-    expect(await transcribeSegments({ ...stop, stopping: AbortSignal.abort() }, id, run)).toEqual({
+    expect(await transcribeSegments({ ...stop, stopping: AbortSignal.abort() }, run)).toEqual({
       kind: 'repeat',
     })
     expect(gateway.vendor.transcriptions()).toHaveLength(requests)
-    expect(await transcribeSegments({ ...stop, cutSegment }, id, run)).toEqual({ kind: 'repeat' })
+    expect(await transcribeSegments({ ...stop, cutSegment }, run)).toEqual({ kind: 'repeat' })
     expect(gateway.vendor.transcriptions()).toHaveLength(requests + 1)
     expect(await transcriber.restart()).toBe(1)
     expect((await read(id)).body).toMatchObject({ status: 'completed' })
     expect(gateway.vendor.transcriptions()).toHaveLength(requests + 1)
+  })
+
+  test('on a stopping worker ends its run, which another worker repeats', async () => {
+    const id = await accept(plain, wave(2.7))
+    const [claimed] = await claimRecordings(gateway.database.postgres)
+    const run = { taskId: id, run: Number(claimed?.run) }
+    const stopping = AbortSignal.abort(new Error('the worker is stopping'))
+    await expect(runTranscription({ ...transcriber.dependencies, stopping }, run)).rejects.toThrow(
+      'the worker is stopping',
+    )
+    await runTranscription(transcriber.dependencies, run)
+    expect((await read(id)).body).toMatchObject({ status: 'completed' })
+  })
+
+  test('that takes long returns to the queue between its steps, and is planned and transcribed once', async () => {
+    const id = await accept(plain, spoken(700))
+    const requests = gateway.vendor.transcriptions().length
+    let reads = 0
+    const dependencies: Transcriber['dependencies'] = {
+      ...transcriber.dependencies,
+      runMsMax: 0,
+      readLevels: (...given) => {
+        reads += 1
+        return transcriber.dependencies.readLevels(...given)
+      },
+    }
+    let runs = 0
+    const runOnce = async () => {
+      for (const run of await claimRecordings(gateway.database.postgres)) {
+        runs += 1
+        await runTranscription(dependencies, run)
+      }
+      return (await read(id)).body['status']
+    }
+    expect(await runOnce()).toBe('processing')
+    await expect.poll(runOnce, { interval: 10 }).toBe('completed')
+    expect({ runs, reads }).toEqual({ runs: 2, reads: 1 })
+    expect(gateway.vendor.transcriptions()).toHaveLength(requests + (await segmentsOf(id)).length)
   })
 
   test('of an account with many tasks does not block other accounts', async () => {
@@ -370,7 +414,7 @@ describe('a run', () => {
     const other = await createKey(postgres, await createAccount(postgres))
     const many = [await accept(), await accept(), await accept()]
     const one = String((await create(plain, { text: other.text })).body['id'])
-    const claimed = await claimAccepted(postgres, 2, randomUUID())
+    const claimed = await claimRecordings(postgres, 2)
     expect(claimed.map(({ taskId }) => taskId).toSorted()).toEqual([many[0] ?? '', one].toSorted())
     await transcriber.restart()
     await transcriber.work()

@@ -59,7 +59,8 @@ const speak = async (
   }
   const price = (seconds: number) => [priceOf('minute', 6_000, seconds)]
   const metered = await meter.open({
-    ...{ caller, operation: 'createTranscription', model: 'asr-1', provider: 'local', heldFor: price(90) },
+    ...{ caller, operation: 'createTranscription', model: { id: 'asr-1', name: 'asr-1' } },
+    ...{ provider: 'local', heldFor: price(90) },
   })
   metered.servedBy({ provider: { name: 'ear' }, costs })
   await metered.settle(outcome, used === 0 ? [] : price(used))
@@ -142,7 +143,7 @@ describe('a key holder', () => {
           refunded_micros: 0,
           currency: 'USD',
           // Four seconds of video, and two minutes of audio, some of it aborted.
-          seconds: 4 + 90 + 30,
+          seconds: String(4 + 90 + 30),
         },
       ],
       next: null,
@@ -156,8 +157,8 @@ describe('a key holder', () => {
     expect(sumOf(rows, 'captured_micros')).toBe(await captured(`account_id = '${busy.accountId}'`))
     const ofSecond = rows.filter(({ key_id: id }) => id === busy.second.id)
     expect(ofSecond).toEqual([
-      expect.objectContaining({ model: 'asr-1', requests: 2, completed: 1, failed: 1, seconds: 1 }),
-      expect.objectContaining({ model: 'vidB-2', requests: 1, completed: 1, failed: 0, seconds: 4 }),
+      expect.objectContaining({ model: 'asr-1', requests: 2, completed: 1, failed: 1, seconds: '1' }),
+      expect.objectContaining({ model: 'vidB-2', requests: 1, completed: 1, failed: 0, seconds: '4' }),
     ])
   })
 

@@ -1,6 +1,6 @@
 /**
- * Bundles the command of the previous version: of the commit before this one, or of the revision that
- * `npm run prove:upgrade -- --from <revision>` names.
+ * Bundles the command of the previous version: of the commit before this one, but not before the first version that can be
+ * upgraded, or of the revision that `npm run prove:upgrade -- --from <revision>` names.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, symlink } from 'node:fs/promises'
@@ -42,6 +42,18 @@ export const findCommit = async (revision: string): Promise<string> => {
   }
 }
 
+/** Upgrades begin with the commit that added this migration. */
+const firstMigration = 'gateway/migrations/0002-partitions.sql'
+
+const findPrevious = async (): Promise<string> => {
+  const parent = await findCommit('HEAD^1')
+  const isUpgradable = await git('cat-file', '-e', `${parent}:${firstMigration}`).then(
+    () => true,
+    () => false,
+  )
+  return isUpgradable ? parent : findCommit('HEAD')
+}
+
 /** Uses the packages that are installed here, but the workspaces of the previous version. */
 const linkPackages = async (directory: string): Promise<void> => {
   const installed = join(root, 'node_modules')
@@ -64,7 +76,8 @@ const hasSamePackages = async (directory: string): Promise<boolean> => {
 }
 
 export default async (project: TestProject) => {
-  const commit = await findCommit(process.env['UPGRADE_FROM'] ?? 'HEAD^1').catch((error: Error) => {
+  const from = process.env['UPGRADE_FROM']
+  const commit = await (from === undefined ? findPrevious() : findCommit(from)).catch((error: Error) => {
     // An error here would end the tests of all projects.
     project.provide('previous', { problem: error.message })
   })

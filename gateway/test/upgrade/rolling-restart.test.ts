@@ -7,7 +7,6 @@ import { expect, inject, test } from 'vitest'
 import { jsonOf, send } from '../faults/retrying.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
 import type { RoleProcess } from '../kit/role-process.ts'
-import { journalMismatch } from './journal.ts'
 import { findBroken, openChatStream, openEventStream, openSpeech } from './open-streams.ts'
 import { previousVersion } from './previous-version.ts'
 import { startUpgradeStack, type Customer, type UpgradeStack } from './upgrade-stack.ts'
@@ -127,7 +126,8 @@ test('a rolling restart loses no task, charges each once, and cuts no stream', a
   expect(findBroken(streams)).toEqual([])
   expect(reconnects).toBeGreaterThanOrEqual(streams.length)
   expect(speeches).toEqual(vendor.speeches().map(({ sizeBytes }) => sizeBytes))
-  // The workers of this version have continued the runs of the previous one.
-  expect(logs).not.toMatch(journalMismatch)
+  // The workers of this version have continued the ticks of the previous one; the engine has this code for a journal that
+  // does not fit.
+  expect(logs).not.toMatch(/RestateError: \(570\)/)
   inFlight.abort()
 })

@@ -218,21 +218,29 @@ test('during the outage the vendor gets no more calls than when healthy', ({ tas
   expect(meanwhile.calls).toBeLessThanOrEqual(1.1 * (offered + healthyOther))
 })
 
-test('models of another vendor are not affected', ({ task }) => {
-  const tookMs = (fromMs: number, untilMs: number) =>
-    madeOf('unconcerned')
-      .filter(isWithin(fromMs, untilMs))
-      .map(({ acceptedMs, endedMs }) => endedMs - acceptedMs)
-  const before = percentile(tookMs(0, downMs), 0.99)
-  const during = percentile(tookMs(downMs, upMs), 0.99)
-  task.meta.line = `p99 ${inSeconds(before)} before, ${inSeconds(during)} meanwhile`
+const tookMs = (name: Name, fromMs: number, untilMs: number) =>
+  madeOf(name)
+    .filter(isWithin(fromMs, untilMs))
+    .map(({ acceptedMs, endedMs }) => endedMs - acceptedMs)
+
+test('models of another vendor are served meanwhile', () => {
   expect(new Set(madeOf('unconcerned').map(({ state }) => state))).toEqual(new Set(['completed']))
   const doneMeanwhile = madeOf('unconcerned').filter(
     (each) => isWithin(downMs, upMs)(each) && each.endedMs < upMs,
   )
   expect(doneMeanwhile.length).toBeGreaterThanOrEqual(madeMeanwhileMin.unconcerned)
-  if (isFull) expect(during).toBeLessThanOrEqual(2 * before + 1_000)
 })
+
+// Only on an otherwise idle machine.
+test.for(isFull ? [2] : [])(
+  'the p99 of models of another vendor is at most %d times that before, and a second',
+  (timesMax, { task }) => {
+    const before = percentile(tookMs('unconcerned', 0, downMs), 0.99)
+    const during = percentile(tookMs('unconcerned', downMs, upMs), 0.99)
+    task.meta.line = `p99 ${inSeconds(before)} before, ${inSeconds(during)} meanwhile`
+    expect(during).toBeLessThanOrEqual(timesMax * before + 1_000)
+  },
+)
 
 test('shared models fail over, and the decision has the reason', ({ task }) => {
   const meanwhile = madeOf('either').filter(isWithin(downMs, upMs))
@@ -263,21 +271,27 @@ test('shared models fail over, and the decision has the reason', ({ task }) => {
   expect(outcomeUnknown.length).toBeLessThanOrEqual(20)
 })
 
-test('the old rate returns, within a minute on an idle machine, and without a burst', ({ task }) => {
+/** The time from the recovery until as many tasks ended within two seconds as before; undefined if that never happened. */
+const recoveryMs = (): number | undefined => {
   const ends = madeOf('alone').map(({ endedMs }) => endedMs)
-  const { perSecond } = models.alone
   const reachedMs = ends
     .filter((ms) => ms > upMs)
     .toSorted((a, b) => a - b)
-    .find((ms) => ends.filter((each) => each > ms - 2_000 && each <= ms).length >= 2 * perSecond)
-  const recoveryMs = (reachedMs ?? Infinity) - upMs
+    .find((ms) => ends.filter((each) => each > ms - 2_000 && each <= ms).length >= 2 * models.alone.perSecond)
+  return reachedMs === undefined ? undefined : reachedMs - upMs
+}
+
+test('the old rate returns without a burst', ({ task }) => {
   // The backlog is drained between the first successful call and the end of its last task.
   const gathered = madeOf('alone').filter(isWithin(downMs, upMs))
+  const accepted = gathered
+    .flatMap(({ attempts }) => attempts)
+    .filter(({ outcome }) => outcome === 'accepted')
+    .map(({ startedMs }) => startedMs)
+  expect(gathered.length).toBeGreaterThan(10)
+  expect(accepted.length).toBe(gathered.length)
   const drainedMs = Math.max(...gathered.map(({ endedMs }) => endedMs))
-  const tries = gathered.flatMap(({ attempts }) => attempts)
-  const startMs = Math.min(
-    ...tries.flatMap(({ outcome, startedMs }) => (outcome === 'taken' ? startedMs : [])),
-  )
+  const startMs = Math.min(...accepted)
   const buckets = Array.from(
     { length: Math.max(1, Math.floor((drainedMs - startMs) / bucketMs)) },
     (_, bucket) => callsWithin(startMs + bucket * bucketMs, startMs + (bucket + 1) * bucketMs).calls,
@@ -285,13 +299,20 @@ test('the old rate returns, within a minute on an idle machine, and without a bu
   const total = buckets.reduce((sum, calls) => sum + calls, 0)
   const mean = total / buckets.length
   const peak = Math.max(...buckets)
+  const returnedMs = recoveryMs()
   task.meta.line =
-    `at ${perSecond} a second again after ${inSeconds(recoveryMs)}; ${gathered.length} that had gathered were made ` +
-    `within ${inSeconds(drainedMs - upMs)}, ${((peak / bucketMs) * 1_000).toFixed(0)} calls a second at most, ` +
+    `at ${models.alone.perSecond} a second again after ${inSeconds(returnedMs ?? NaN)}; ${gathered.length} that had gathered ` +
+    `were made within ${inSeconds(drainedMs - upMs)}, ${((peak / bucketMs) * 1_000).toFixed(0)} calls a second at most, ` +
     `${((mean / bucketMs) * 1_000).toFixed(0)} on average (by ${bucketMs / 1_000} s: ${buckets.join(' ')})`
-  expect(recoveryMs).toBeLessThan(isFull ? 60_000 : Infinity)
+  expect(returnedMs).toBeDefined()
+  expect(total).toBeGreaterThan(0)
   // A burst would fall into two seconds.
   expect(peak).toBeLessThanOrEqual(isFull ? 2 * mean : 0.75 * total)
+})
+
+// Only on an otherwise idle machine.
+test.for(isFull ? [60_000] : [])('the old rate returns within %d ms', (withinMs) => {
+  expect(recoveryMs()).toBeLessThan(withinMs)
 })
 
 test('in the end every task is completed once and charged once', async ({ task }) => {

@@ -45,14 +45,3 @@ export function rotateHue(colour: Colour, degrees: number): Colour {
       blue * (0.072 + cosine * 0.928 + sine * 0.072),
   ])
 }
-
-/** 0 gives grey, 1 the same colour, more a stronger one. */
-export function saturate(colour: Colour, amount: number): Colour {
-  const [red, green, blue] = channelsOf(colour)
-  const grey = 0.213 * red + 0.715 * green + 0.072 * blue
-  return colourOf([
-    grey + (red - grey) * amount,
-    grey + (green - grey) * amount,
-    grey + (blue - grey) * amount,
-  ])
-}

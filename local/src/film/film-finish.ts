@@ -11,8 +11,9 @@ export interface Finish {
   /** The box of the caption, which has already been painted. */
   caption: Box | undefined
   watermark: boolean
+  vignette: boolean
   directory: string
-  /** Whether the first or last frame must show its image unchanged, without vignette and fade. */
+  /** Whether the first or last frame must show its image unchanged, without fade. */
   exactStart: boolean
   exactEnd: boolean
 }
@@ -23,7 +24,7 @@ export async function finishFilm(graph: FilmGraph, film: Finish): Promise<void> 
   const { seconds } = shape
   await paintOverlay(
     shape,
-    { watermark: film.watermark, vignette: !film.exactStart && !film.exactEnd },
+    { watermark: film.watermark, vignette: film.vignette },
     path.join(directory, 'overlay.png'),
   )
   overlay(graph, addStill(graph, 'overlay.png', 'yuva420p'), 'x=0:y=0')

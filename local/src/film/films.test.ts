@@ -110,6 +110,58 @@ test.concurrent('a remix has other colours than its source, and the requested si
   expect(distance(before, after)).toBeGreaterThan(40)
 })
 
+/** The largest difference between the channels of a pixel, averaged. */
+function meanSaturation(pixels: Buffer): number {
+  let sum = 0
+  for (let at = 0; at < pixels.length; at += 3) {
+    const [red = 0, green = 0, blue = 0] = pixels.subarray(at, at + 3)
+    sum += Math.max(red, green, blue) - Math.min(red, green, blue)
+  }
+  return (sum * 3) / pixels.length
+}
+
+/** The upper half of a frame, which has no caption. */
+function upperHalf(frame: Buffer): Buffer {
+  return frame.subarray(0, frame.length / 2)
+}
+
+test.concurrent.each(['add a dog', 'now with a penguin', '换成一只猫', 'slower, please'])(
+  'a remix keeps the colours of its source: %s',
+  async (prompt) => {
+    const remix = await render(`kept ${prompt}`, { prompt }, { source: dunes })
+    const [before, after] = [upperHalf(dunesFrame), upperHalf(await frameOf(remix, 12))]
+    // Two lossy encodings differ a little.
+    expect(distance(meanColour(before), meanColour(after))).toBeLessThan(4)
+    const changed = before.filter((value, at) => Math.abs(value - after[at]!) > 24).length
+    expect(changed / before.length).toBeLessThan(0.02)
+  },
+)
+
+test.concurrent.each([
+  ['a red car, in black and white', undefined],
+  ['一辆红色的汽车，黑白电影', undefined],
+  ['a red car', 'black and white'],
+  ['a red car, film noir', undefined],
+])('a film without colours has none: %s, style %s', async (prompt, style) => {
+  const request = { prompt, width: 192, height: 108, ...(style === undefined ? {} : { style }) }
+  const film = await render(`grey ${prompt} ${style ?? ''}`, request)
+  expect(meanSaturation(await frameOf(film, 12))).toBeLessThan(3)
+})
+
+test.concurrent.each([
+  ['make it black and white', 0, 3],
+  ['变成黑白', 0, 3],
+  ['sepia, please', 15, 80],
+  ['改成怀旧色调', 15, 80],
+])('a remix may ask for other colours: %s', async (prompt, min, max) => {
+  const remix = await render(`treated ${prompt}`, { prompt }, { source: dunes })
+  const frame = upperHalf(await frameOf(remix, 12))
+  expect(meanSaturation(frame)).toBeGreaterThanOrEqual(min)
+  expect(meanSaturation(frame)).toBeLessThan(max)
+  const [red = 0, , blue = 0] = meanColour(frame)
+  if (max > 3) expect(red).toBeGreaterThan(blue + 15)
+})
+
 test.concurrent.each([
   ['a playlist', '#EXTM3U\nfile:///etc/passwd\n'],
   ['an MP4 in name only', '\u0000\u0000\u0000\u0018ftypmp42\u0000\u0000\u0000\u0000mp42isom'],
@@ -222,6 +274,45 @@ test.concurrent.each([
   const share = (part: number) => values[Math.floor(part * (values.length - 1))]!
   // More than half of the plate is empty, and the letters are its brightest part.
   expect(contrast(share(0.97), share(0.5))).toBeGreaterThan(4.5)
+})
+
+/** The boxes of text that the note in a film lists. */
+async function textBoxes(film: string): Promise<string[]> {
+  const { stdout } = await run('ffprobe', ['-v', 'error', '-of', 'json', '-show_format', film])
+  const { format } = JSON.parse(stdout) as { format: { tags: { comment: string } } }
+  return format.tags.comment.split(' ').slice(2)
+}
+
+test.concurrent.each([
+  ['a cat in a garden', 192, 108, 1],
+  ['a cat in a garden', 144, 144, 1],
+  ['a cat in a garden', 108, 192, 0],
+  ['jazz', 108, 192, 1],
+])('%s at %sx%s has %s texts', async (prompt, width, height, count) => {
+  const film = await render(`texts ${prompt} ${width}`, { prompt, width, height })
+  expect(await textBoxes(film)).toHaveLength(count)
+})
+
+test.concurrent.each([
+  ['quarterly results', 320, 180],
+  ['quarterly results', 180, 320],
+  ['人工智能改变生活', 240, 240],
+])('the title of %s at %sx%s is legible, and the card moves', async (prompt, width, height) => {
+  const film = await render(`title ${prompt} ${width}`, { prompt, width, height, seconds: 2 })
+  const [frame, later] = await Promise.all([frameOf(film, 30), frameOf(film, 36)])
+  const [x = 0, y = 0, boxWidth = 0, boxHeight = 0] = (await textBoxes(film))[0]!.split(',').map(Number)
+  const values: number[] = []
+  for (let row = y; row < y + boxHeight; row++) {
+    for (let column = x; column < x + boxWidth; column++) {
+      const at = (row * width + column) * 3
+      values.push(luminance(frame[at]!, frame[at + 1]!, frame[at + 2]!))
+    }
+  }
+  values.sort((one, other) => one - other)
+  const share = (part: number) => values[Math.floor(part * (values.length - 1))]!
+  expect(contrast(share(0.98), share(0.4))).toBeGreaterThan(4.5)
+  expect(boxWidth * boxHeight).toBeGreaterThan(width * height * 0.05)
+  expect(frame.filter((value, at) => Math.abs(value - later[at]!) > 12).length).toBeGreaterThan(100)
 })
 
 test.concurrent('the same prompt and seed make the same film, byte by byte', async () => {

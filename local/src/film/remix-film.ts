@@ -34,7 +34,7 @@ const defaultWeather: Record<PaletteName, WeatherName> = {
 
 const misty = new Set<PaletteName>(['dawn', 'forest', 'ice', 'storm'])
 
-/** Changes the colours, light and particles of a film to those of another prompt. */
+/** Keeps the colours of a film, unless the prompt names another light; then light and particles change to it. */
 export async function filmRemix(
   plan: ScenePlan,
   shape: FilmShape,
@@ -42,18 +42,26 @@ export async function filmRemix(
   directory: string,
 ): Promise<FilmGraph> {
   const graph = emptyGraph()
+  const { light, weather, mist } = plan.named
+  const input = addInput(graph, '-stream_loop', '-1', '-i', clip.fileName)
+  if (!light) {
+    graph.filters.push(`[${input}:v]setpts=N/${framesPerSecond}/TB,format=yuv420p[source]`)
+    graph.image = 'source'
+    if (mist) addMist(graph, plan, shape, 0.6)
+    if (weather !== undefined) addWeather(graph, weather, plan, shape)
+    return graph
+  }
   await Promise.all([
     writeFile(path.join(directory, 'grade.cube'), gradeCube(plan)),
     paintAtmosphere(plan, shape, path.join(directory, 'atmosphere.png')),
   ])
-  const input = addInput(graph, '-stream_loop', '-1', '-i', clip.fileName)
   graph.filters.push(
     `[${input}:v]setpts=N/${framesPerSecond}/TB,scale=in_color_matrix=bt709:in_range=tv,format=gbrp,lut3d=file=grade.cube,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p[graded]`,
   )
   graph.image = 'graded'
   overlay(graph, addStill(graph, 'atmosphere.png', 'yuva420p'), 'x=0:y=0')
-  if (misty.has(plan.paletteName) || plan.mistStrength > 1) addMist(graph, plan, shape, 0.6)
-  addWeather(graph, plan.weather ?? defaultWeather[plan.paletteName], plan, shape)
+  if (misty.has(plan.paletteName) || mist) addMist(graph, plan, shape, 0.6)
+  addWeather(graph, weather ?? defaultWeather[plan.paletteName], plan, shape)
   return graph
 }
 

@@ -23,6 +23,8 @@ import { filmRemix } from './remix-film.ts'
 import { readSoundtrack } from './soundtrack.ts'
 import { cutSource, type SourceClip } from './source-clip.ts'
 import { characterBand } from './text-areas.ts'
+import { filmTitleCard } from './title-card.ts'
+import { treatColours } from './treatment-filter.ts'
 
 export interface RenderTask {
   request: JobRequest
@@ -62,10 +64,16 @@ export async function renderFilm(given: RenderTask, onProgress: (percent: number
     files.source === undefined
       ? undefined
       : await cutSource({ source: files.source, shape, directory, tool, threads })
-  const graph = await filmImage(task, plan, shape, clip)
+  const title = titleOf(task, plan, text)
+  const graph =
+    title === undefined
+      ? await filmImage(task, plan, shape, clip)
+      : await filmTitleCard(plan, shape, title, directory)
   const hasElements =
     files.references.length > 0 && (clip !== undefined || request.referenceMode === 'components')
-  const captioned = captionText(text)
+  // An upright film is watched on a phone, whose player covers its lower part.
+  const hasCaption = title === undefined && shape.height <= shape.width
+  const captioned = hasCaption ? captionText(text) : ''
   const caption =
     captioned === '' ? undefined : await paintCaption(captioned, shape, path.join(directory, captionFileName))
   await addCharacters(graph, {
@@ -79,6 +87,7 @@ export async function renderFilm(given: RenderTask, onProgress: (percent: number
     band: characterBand(shape, { caption, watermark: request.watermark, hasElements }),
   })
   const inFrames = !hasElements && files.references.length > 0 && request.referenceMode === 'frames'
+  if (plan.treatment !== undefined && !inFrames) treatColours(graph, plan.treatment)
   const hasSound = request.sound !== false
   const soundtrack =
     files.soundtrack === undefined || !hasSound
@@ -94,6 +103,8 @@ export async function renderFilm(given: RenderTask, onProgress: (percent: number
       shape,
       caption,
       watermark: request.watermark,
+      // A source has its own edges, which a second vignette would darken.
+      vignette: !inFrames && (clip === undefined || plan.named.light),
       directory,
       exactStart: inFrames,
       exactEnd: inFrames && files.references.length > 1,
@@ -110,6 +121,13 @@ export async function renderFilm(given: RenderTask, onProgress: (percent: number
     threads,
     onFrame: (frame) => onProgress(Math.min(99, Math.floor((100 * frame) / shape.frameCount))),
   })
+}
+
+/** The title, if the film shows the prompt instead of a scene. */
+function titleOf({ files }: RenderTask, plan: ScenePlan, text: string): string | undefined {
+  const hasImages = files.source !== undefined || files.references.length > 0 || files.characters.length > 0
+  const title = captionText(text)
+  return plan.isTitle && !hasImages && title !== '' ? title : undefined
 }
 
 async function filmImage(

@@ -267,7 +267,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
     name: 'whisper-tiny',
     purpose: 'recognition',
     quality:
-      'Many languages, rough: 2 to 5 % wrong words on clean synthetic English, useless on robotic voices.',
+      'Many languages, rough: 2 to 5 % wrong words on clean synthetic English, useless on robotic voices. Translates few recordings; doubtful ones stay transcriptions.',
     licence: 'Apache-2.0',
     isSmall: true,
     needs: ['onnxruntime', 'silero-vad'],
@@ -283,7 +283,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
     name: 'whisper-base',
     purpose: 'recognition',
     quality:
-      'Many languages, fair: 0 to 5 % wrong words on clean synthetic English, understandable translation.',
+      'Many languages, fair: 0 to 5 % wrong words on clean synthetic English. Translates clear sentences; doubtful ones, often short, stay transcriptions.',
     licence: 'Apache-2.0',
     isSmall: true,
     needs: ['onnxruntime', 'silero-vad'],
@@ -315,7 +315,7 @@ export const modelSets: (ModelSet & { name: ModelSetName; needs: ModelSetName[] 
     name: 'whisper-small',
     purpose: 'recognition',
     quality:
-      'Many languages, best recognition and translation of all sets; slow, and needs 2.8 GB of memory.',
+      'Many languages, best recognition and translation of all sets; doubtful translations stay transcriptions. Slow, and needs 2.8 GB of memory.',
     licence: 'Apache-2.0',
     isSmall: false,
     needs: ['onnxruntime', 'silero-vad'],

@@ -1,4 +1,4 @@
-/** Distinguishes the nouns of a prompt from its verbs. English only; other scripts are matched by substrings. */
+/** Distinguishes the nouns of a prompt from its verbs, and finds the ends of phrases. */
 
 export interface Word {
   /** Lower case; `@` for the handle of a character. */
@@ -8,23 +8,25 @@ export interface Word {
 const set = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 const numbers = new Map(
-  'zero one two three four five six seven eight nine ten eleven twelve'
-    .split(' ')
-    .map((word, value) => [word, value] as const),
+  [
+    ...'zero one two three four five six seven eight nine ten eleven twelve'.split(' ').entries(),
+    ...'零 一 二 三 四 五 六 七 八 九 十'.split(' ').entries(),
+    [2, '两'] as const,
+  ].map(([value, word]) => [word, value]),
 )
 
 const determiners = set(
   'a an the this that these those my your his her its our their some any each every another no many several few both all',
 )
 const prepositions = set(
-  'in on at by near under over above below behind beside between among through across along around from into onto to of with without inside outside during after before beyond past toward towards against for like off up down',
+  'in on at by near under over above below behind beside between among through across along around from into onto to of with without inside outside during after before beyond past toward towards against for like off up down 在 从 到 向 往 把 被 坐在 站在 走在 跑在 躺在 飞在 停在 开在',
 )
-const auxiliaries = set('is are was were be been being am has have had')
+const auxiliaries = set('is are was were be been being am has have had 是 有')
 const modals = set(
   "can could will would shall should may might must let lets let's do does did don't doesn't didn't won't can't cannot please to not never",
 )
 const pronouns = set('i you he she it we they who which')
-const conjunctions = set('and or but while as when then because so if')
+const conjunctions = set('and or but while as when then because so if 和 与 跟 及 或')
 const objects = set('me you him her it us them')
 
 /** Nouns of the tables that are also verbs, in all forms that both share. */
@@ -53,7 +55,7 @@ export function isDeterminer(text: string): boolean {
   return determiners.has(text) || numberOf(text) !== undefined || text.endsWith("'s") || text.endsWith('’s')
 }
 
-function isBreak(text: string): boolean {
+export function isBreak(text: string): boolean {
   return /^[^\p{L}\p{N}@]/u.test(text)
 }
 

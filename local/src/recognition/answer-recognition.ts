@@ -72,7 +72,13 @@ async function sendRecognition(
       if (isStream) {
         await sendEvent(response, { type: 'transcript.text.done', text: result.text }, signal)
         response.end()
-      } else send(response, 200, bodyOf(order, isVerbose, result), engineHeaders(result))
+      } else {
+        const headers = {
+          ...engineHeaders(result),
+          ...(result.translation === undefined ? {} : { 'x-translation': result.translation }),
+        }
+        send(response, 200, bodyOf(order, isVerbose, result), headers)
+      }
       return
     }
     if (!isStream) continue

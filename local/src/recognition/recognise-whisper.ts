@@ -7,6 +7,7 @@ import type { Region, SpeechGate } from './samples/speech-gate.ts'
 import {
   decodeWindow,
   detectLanguage,
+  isDoubtfulTranslation,
   isNoSpeech,
   type Attempt,
   type DecodeOptions,
@@ -31,6 +32,8 @@ export interface WindowResult {
   language: string | undefined
   segments: SpokenSegment[]
   words: SpokenWord[]
+  /** Whether a translation was requested, but the text is in the spoken language, because the translation was doubtful. */
+  isUntranslated: boolean
 }
 
 interface Window extends SoundWindow {
@@ -60,7 +63,7 @@ export async function* recogniseWithWhisper(
     const next = await nextWindow(gate, position, samples.seconds, windowSeconds, signal)
     position = next.end
     if (next.speech.length === 0) {
-      yield { language, segments: [], words: [] }
+      yield { language, segments: [], words: [], isUntranslated: false }
       continue
     }
     const sound = await samples.readSeconds(next.start, next.end)
@@ -68,12 +71,18 @@ export async function* recogniseWithWhisper(
     signal.throwIfAborted()
     language ??= (await detectLanguage(whisper, window.encoded)).language
     const options: DecodeOptions = { task: order.task, language, prompt, temperature: order.temperature }
-    const attempt = await decodeWindow(whisper, window.encoded, next.end - next.start, options, signal)
+    const decode = (task: DecodeOptions['task']) =>
+      decodeWindow(whisper, window.encoded, next.end - next.start, { ...options, task }, signal)
+    const first = await decode(order.task)
+    const isUntranslated =
+      order.task === 'translate' && language !== 'en' && isDoubtfulTranslation(first, order.temperature)
+    const attempt = isUntranslated ? await decode('transcribe') : first
     const split = splitWindow(attempt.tokens, next.end - next.start, attempt.hasEnded && !next.isCut)
     const state = isNoSpeech(attempt) ? [] : split.texts.filter((text) => isSpoken(whisper, text, next))
     if (state.length > 0) position = nextPosition(next, split)
     yield {
       language,
+      isUntranslated: isUntranslated && state.length > 0,
       ...(await present(whisper, window, state, attempt, order.wantsWords ? language : undefined)),
     }
   }
@@ -86,7 +95,7 @@ async function present(
   texts: readonly TimedText[],
   attempt: Attempt,
   languageOfWords: string | undefined,
-): Promise<Omit<WindowResult, 'language'>> {
+): Promise<Pick<WindowResult, 'segments' | 'words'>> {
   if (languageOfWords === undefined || texts.length === 0) {
     return { segments: texts.map((text) => segmentOf(whisper, text, window, attempt)), words: [] }
   }

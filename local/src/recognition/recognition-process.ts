@@ -48,7 +48,7 @@ serveInference<RecognitionTask, RecognitionChunk>(async function* recognise(task
       const moonshine = await moonshineFrom(onnx, task.moonshine)
       yield { type: 'begun', engine: 'moonshine' }
       for await (const text of recogniseWithMoonshine(moonshine, samples, detector.follow(samples), signal)) {
-        yield { type: 'spoken', text, language: 'en', segments: [], words: [] }
+        yield { type: 'spoken', text, language: 'en', segments: [], words: [], isUntranslated: false }
       }
     } else if (whisper !== undefined) {
       yield { type: 'begun', engine: 'whisper' }

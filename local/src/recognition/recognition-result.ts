@@ -14,6 +14,8 @@ export interface Recognition extends ChosenEngine {
   /** Undefined if they were not requested. */
   segments: Segment[] | undefined
   words: SpokenWord[] | undefined
+  /** Set if all or a part of a translation was too uncertain, and the text is in the spoken language there. */
+  translation: 'none' | 'partial' | undefined
 }
 
 /** Events while a recording is recognized. The texts together are the whole text. */

@@ -38,4 +38,6 @@ export type RecognitionChunk =
       language: string | undefined
       segments: SpokenSegment[]
       words: SpokenWord[]
+      /** See `WindowResult`. */
+      isUntranslated: boolean
     }

@@ -120,6 +120,8 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
       segments: [] as Segment[],
       words: [] as SpokenWord[],
     }
+    let translatedCount = 0
+    let untranslatedCount = 0
     let chosen: ChosenEngine | undefined
     for await (const chunk of chunksOf(order, plan, samplesPath, ffmpeg, signal)) {
       if (chunk.type === 'begun') {
@@ -133,6 +135,8 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
       recognized.words.push(...chunk.words)
       const text = recognized.text === '' ? chunk.text.trimStart() : chunk.text
       recognized.text += text
+      if (chunk.isUntranslated) untranslatedCount++
+      else if (text !== '') translatedCount++
       if (text !== '') yield { type: 'spoken', text }
     }
     if (chosen === undefined) throw new Error('No engine has started.')
@@ -149,6 +153,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
       durationSeconds,
       segments: order.wantsSegments ? recognized.segments : undefined,
       words: order.wantsWords ? recognized.words : undefined,
+      translation: untranslatedCount === 0 ? undefined : translatedCount === 0 ? 'none' : 'partial',
     }
   }
 
@@ -163,7 +168,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
     if (plan.pocketsphinx !== undefined && pocketsphinxPath !== undefined) {
       yield { type: 'begun', engine: 'pocketsphinx' }
       for await (const text of recogniseWithPocketsphinx(pocketsphinxPath, ffmpeg, samplesPath, signal)) {
-        yield { type: 'spoken', text, language: undefined, segments: [], words: [] }
+        yield { type: 'spoken', text, language: undefined, segments: [], words: [], isUntranslated: false }
       }
       return
     }

@@ -5,18 +5,19 @@ import {
   biomeRules,
   colourNames,
   furnitureRules,
-  mistWords,
+  mistRule,
   openAirRules,
   excludedCompounds,
   paletteRules,
-  snowWords,
+  snowRule,
   weatherRules,
   type Biome,
   type Furniture,
   type Rule,
   type WeatherName,
 } from '../prompt/scene-words.ts'
-import { splitWords, withoutHandles } from '../prompt/split-words.ts'
+import { splitWords, type Vocabulary } from '../prompt/split-words.ts'
+import { findTreatment, treatmentWords, type Treatment } from '../prompt/treatment.ts'
 import { subjects, type Subject, type SubjectName } from '../subjects/subject-table.ts'
 
 /** A subject that the prompt names, with its attributes. */
@@ -37,6 +38,13 @@ export interface SceneReading {
   furniture: Furniture | undefined
   subjects: NamedSubject[]
   palette: PaletteName | undefined
+  /** Whether the prompt names the light, season or place of that palette, and not only a subject that implies it. */
+  namesLight: boolean
+  treatment: Treatment | undefined
+  /** Whether the prompt is about a place, light or weather, and not about a thing there. */
+  isScenic: boolean
+  /** The first colour that the prompt names, in English or Chinese. */
+  colourName: string | undefined
   weather: WeatherName | undefined
   snow: boolean
   mist: boolean
@@ -53,19 +61,17 @@ interface Noun {
 }
 
 const nouns = nounIndex()
-const compounds = compoundSet()
 
 export function readScene(prompt: string): SceneReading {
-  const text = withoutHandles(prompt)
-  const words = splitWords(prompt, compounds)
+  const words = splitWords(prompt, vocabulary)
   const known = new Set(
     words
       .filter((_, at) => isNoun(words, at) && !isNegated(words, at) && !isContent(words, at))
       .map((word) => word.text),
   )
-  const mentioned = (rule: { words: string; signs: string }) => matchCount(rule, text, known)
-  const place = mostMentioned(biomeRules, mentioned, (rule) => firstMention(rule, text, words))
-  const named = namedSubjects(text, words, known)
+  const mentioned = (rule: Mentionable) => wordsOf(rule).filter((word) => known.has(word)).length
+  const place = mostMentioned(biomeRules, mentioned, (rule) => firstMention(rule, words))
+  const named = namedSubjects(words, known)
   const biome = place ?? homeOf(named) ?? openAirRules.find((rule) => mentioned(rule) > 0)?.name
   const swims = named.some(({ name }) => subjects[name].stance === 'swim')
   return {
@@ -75,27 +81,53 @@ export function readScene(prompt: string): SceneReading {
     // The scenery of a forest already has trees.
     subjects: biome === 'forest' ? named.filter(({ name }) => name !== 'tree') : named,
     palette: paletteRules.find((rule) => mentioned(rule) > 0)?.name,
+    namesLight: paletteRules.some((rule) =>
+      wordsOf(rule).some((word) => known.has(word) && !nouns.has(word)),
+    ),
+    treatment: findTreatment(words, 'prompt', (word) => nouns.has(word)),
+    isScenic: isScenic(words),
+    colourName: words.find(({ text }) => colourNames.has(text))?.text,
     weather: weatherRules.find((rule) => mentioned(rule) > 0)?.name,
-    snow: mentioned({ words: snowWords, signs: '雪 ⛄ ❄' }) > 0,
-    mist: mentioned({ words: mistWords, signs: '雾' }) > 0,
+    snow: mentioned(snowRule) > 0,
+    mist: mentioned(mistRule) > 0,
   }
 }
 
 /** Whether the text contains any of the words, as any part of speech. */
 export function mentions(text: string, list: string): boolean {
-  const words = new Set(splitWords(text, compounds).map((word) => word.text))
+  const words = new Set(splitWords(text, vocabulary).map((word) => word.text))
   return list.split(' ').some((word) => words.has(word))
 }
 
-function matchCount(
-  rule: { words: string; signs: string },
-  text: string,
-  known: ReadonlySet<string>,
-): number {
-  return (
-    rule.words.split(' ').filter((word) => known.has(word)).length +
-    rule.signs.split(' ').filter((sign) => sign !== '' && text.includes(sign)).length
-  )
+/** Words for the film itself, as in "an aerial shot of a lake". */
+const viewWords = new Set(
+  'shot view scene video clip film footage timelapse time-lapse aerial drone close-up closeup panorama photo picture image animation cinematic slow motion 航拍 镜头 视频 画面 延时 延时摄影'.split(
+    ' ',
+  ),
+)
+
+/** Whether the first phrase names scenery: true for "a quiet lake at dawn", not for "a violinist by a lake". */
+function isScenic(words: Word[]): boolean {
+  let phrase: string[] = []
+  for (const { text } of words) {
+    const ends = endsPhrase(text)
+    if (ends && phrase.length > 0) break
+    // In Chinese the noun comes after 的: 夜晚的城市 is a city at night.
+    if (text === '的') phrase = []
+    else if (!ends && !viewWords.has(text)) phrase.push(text)
+  }
+  return phrase.some((word) => sceneryWords.has(word))
+}
+
+/** The treatment that a style names. */
+export function readStyle(style: string): Treatment | undefined {
+  return findTreatment(splitWords(style, vocabulary), 'style', () => false)
+}
+
+type Mentionable = Pick<Rule<string>, 'words' | 'signs'>
+
+function wordsOf({ words, signs }: Mentionable): string[] {
+  return `${words} ${signs}`.split(' ')
 }
 
 /** The rule with the most matches; of equal ones, the one that matches first in the prompt. */
@@ -110,12 +142,9 @@ function mostMentioned<Name extends string>(
   return matching.toSorted((one, other) => other.count - one.count || one.at - other.at)[0]?.name
 }
 
-function firstMention(rule: { words: string; signs: string }, text: string, words: Word[]): number {
-  const listed = new Set(rule.words.split(' '))
-  const word = words.findIndex(({ text: word }) => listed.has(word))
-  if (word !== -1) return word
-  const positions = rule.signs.split(' ').map((sign) => text.indexOf(sign))
-  return Math.min(...positions.filter((position) => position !== -1))
+function firstMention(rule: Mentionable, words: Word[]): number {
+  const listed = new Set(wordsOf(rule))
+  return words.findIndex(({ text }) => listed.has(text))
 }
 
 function homeOf(named: NamedSubject[]): Biome | undefined {
@@ -124,13 +153,13 @@ function homeOf(named: NamedSubject[]): Biome | undefined {
   return homes.find((home) => home !== 'meadow') ?? homes[0]
 }
 
-function namedSubjects(text: string, words: Word[], known: ReadonlySet<string>): NamedSubject[] {
+function namedSubjects(words: Word[], known: ReadonlySet<string>): NamedSubject[] {
   const found: NamedSubject[] = []
   const add = (subject: NamedSubject) => {
     if (found.length < subjectsMax && !found.some(({ name }) => name === subject.name)) found.push(subject)
   }
   const moving = words.some((word) => motionWords.has(word.text))
-  const isParked = words.some(({ text: word }) => word === 'parked')
+  const isParked = words.some(({ text: word }) => word === 'parked' || word === '停在')
   for (const [at, { text: word }] of words.entries()) {
     if (found.length === subjectsMax && !groups.has(word)) continue
     const noun = nouns.get(word)
@@ -149,12 +178,6 @@ function namedSubjects(text: string, words: Word[], known: ReadonlySet<string>):
       colours: coloursOf(words, at),
       going: goes(subjects[noun.name], moving, isParked),
     })
-  }
-  for (const [name, subject] of Object.entries(subjects) as [SubjectName, Subject][]) {
-    if (subject.signs.split(' ').some((sign) => sign !== '' && text.includes(sign))) {
-      const word = subject.words.split(' ')[0]!
-      add({ name, word, count: 1, colours: [], going: goes(subject, moving, isParked) })
-    }
   }
   return withToys(found)
 }
@@ -178,7 +201,7 @@ const groups = new Map([
 ])
 
 const motionWords = new Set(
-  'walk walks walking run runs running jog jogs jogging gallop gallops galloping trot trots trotting ride rides riding cross crosses crossing march marches marching hike hikes hiking stroll strolls strolling hop hops hopping chase chases chasing race races racing'.split(
+  'walk walks walking run runs running jog jogs jogging gallop gallops galloping trot trots trotting ride rides riding cross crosses crossing march marches marching hike hikes hiking stroll strolls strolling hop hops hopping chase chases chasing race races racing 跑 奔跑 跑步 走 走在 行走 散步 骑 奔驰 飞奔 追 追逐 徒步 跑过 走过 穿过 驶过'.split(
     ' ',
   ),
 )
@@ -195,12 +218,14 @@ function isContent(words: Word[], at: number): boolean {
 
 const containers = new Set('glass bottle cup bowl jug bucket drop sip can tank'.split(' '))
 
+const negations = new Set('no without 没有 没 无 不要'.split(' '))
+
 /** Whether the word is negated: "no cars", "without a car". */
 function isNegated(words: Word[], at: number): boolean {
   for (let index = at - 1; index >= Math.max(0, at - 3); index--) {
     const { text } = words[index]!
-    if (text === 'no' || text === 'without') return true
-    if (endsPhrase(text) && !isDeterminer(text)) return false
+    if (negations.has(text)) return true
+    if (nouns.has(text) || (endsPhrase(text) && !isDeterminer(text))) return false
   }
   return false
 }
@@ -228,6 +253,14 @@ const counters = new Map([
   ['few', 3],
   ['many', 5],
   ['both', 2],
+  ['群', 4],
+  ['几', 3],
+  ['些', 3],
+  ['一些', 3],
+  ['许多', 5],
+  ['很多', 5],
+  ['对', 2],
+  ['双', 2],
 ])
 
 function countOf(words: Word[], at: number, noun: Noun): number {
@@ -235,6 +268,8 @@ function countOf(words: Word[], at: number, noun: Noun): number {
     const count = numberOf(text) ?? counters.get(text)
     if (count !== undefined) return Math.max(1, Math.min(countMax, count))
   }
+  // The Chinese plural of people.
+  if (words[at + 1]?.text === '们') return 3
   if (!noun.plural) return 1
   // "A fish" is singular, although the plural has the same form.
   return /^(?:an?|this)$/.test(words[at - phraseBefore(words, at).length - 1]?.text ?? '') &&
@@ -245,8 +280,19 @@ function countOf(words: Word[], at: number, noun: Noun): number {
 
 const clothing = new Set('coat dress shirt jacket hat scarf raincoat sweater cloak trousers skirt'.split(' '))
 
+function coloursNamed(text: string): Colour[] {
+  return (compoundColours.get(text) ?? [text]).flatMap((name) => colourNames.get(name) ?? [])
+}
+
+/** Compounds of colours, nearest to the noun first. */
+const compoundColours = new Map([
+  ['black-and-white', ['white', 'black']],
+  ['黑白', ['white', 'black']],
+  ['黑白色', ['white', 'black']],
+])
+
 function coloursOf(words: Word[], at: number): Colour[] {
-  const before = phraseBefore(words, at).flatMap((text) => colourNames.get(text) ?? [])
+  const before = phraseBefore(words, at).flatMap(coloursNamed)
   if (before.length > 0) return before.toReversed()
   return predicateColour(words, at) ?? clothesColour(words, at) ?? []
 }
@@ -255,9 +301,9 @@ function coloursOf(words: Word[], at: number): Colour[] {
 function predicateColour(words: Word[], at: number): Colour[] | undefined {
   const next = words[at + 1]?.text === 'that' ? at + 2 : at + 1
   if (!/^(?:is|are|was|were)$/.test(words[next]?.text ?? '')) return undefined
-  const colour = colourNames.get(words[next + 1]?.text ?? '')
+  const colours = coloursNamed(words[next + 1]?.text ?? '')
   const after = words[next + 2]?.text
-  return colour !== undefined && (after === undefined || endsPhrase(after)) ? [colour] : undefined
+  return colours.length > 0 && (after === undefined || endsPhrase(after)) ? colours.toReversed() : undefined
 }
 
 /** The colour of clothing in "a girl in a red coat" or "a snowman with a red scarf". */
@@ -266,7 +312,7 @@ function clothesColour(words: Word[], at: number): Colour[] | undefined {
     const { text } = words[index]!
     if (nouns.has(text)) return undefined
     if (!clothing.has(text)) continue
-    const colours = phraseBefore(words, index).flatMap((word) => colourNames.get(word) ?? [])
+    const colours = phraseBefore(words, index).flatMap(coloursNamed)
     return colours.length > 0 ? colours : undefined
   }
   return undefined
@@ -275,12 +321,17 @@ function clothesColour(words: Word[], at: number): Colour[] | undefined {
 function nounIndex(): Map<string, Noun> {
   const index = new Map<string, Noun>()
   for (const [name, subject] of Object.entries(subjects) as [SubjectName, Subject][]) {
-    for (const word of subject.words.split(' ')) {
+    const words = subject.words.split(' ')
+    for (const word of words) {
       index.set(word, { name, word, plural: false })
       if (subject.plurals !== '') index.set(pluralOf(word), { name, word, plural: true })
     }
     for (const plural of (subject.plurals ?? '').split(' ')) {
       if (plural !== '') index.set(plural, { name, word: plural, plural: name !== 'flock' })
+    }
+    for (const sign of subject.signs.split(' ')) {
+      const [text, word = words[0]!] = sign.split('=')
+      if (text !== undefined && text !== '') index.set(text, { name, word, plural: false })
     }
   }
   return index
@@ -291,12 +342,20 @@ function pluralOf(word: string): string {
   return /(?:s|x|z|ch|sh)$/.test(word) ? `${word}es` : `${word}s`
 }
 
-function compoundSet(): ReadonlySet<string> {
-  const lists = [
-    excludedCompounds,
-    ...nouns.keys(),
-    ...[...paletteRules, ...biomeRules, ...openAirRules, ...weatherRules].map((rule) => rule.words),
-    snowWords,
+const sceneryWords: ReadonlySet<string> = new Set(
+  [...paletteRules, ...biomeRules, ...openAirRules, ...weatherRules, snowRule, mistRule].flatMap(wordsOf),
+)
+
+function collectVocabulary(): Vocabulary {
+  const words = [
+    ...[...excludedCompounds.split(' '), ...treatmentWords],
+    ...[...nouns.keys(), ...colourNames.keys(), ...counters.keys(), ...motionWords, ...negations],
+    ...[...sceneryWords, ...furnitureRules.flatMap(wordsOf), ...viewWords],
   ]
-  return new Set(lists.flatMap((list) => list.split(' ')).filter((word) => word.includes('-')))
+  return {
+    compounds: new Set(words.filter((word) => word.includes('-'))),
+    signs: new Set(words.filter((word) => /\P{ASCII}/u.test(word))),
+  }
 }
+
+const vocabulary = collectVocabulary()

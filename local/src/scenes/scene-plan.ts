@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 
-import { mix, rotateHue, saturate, type Colour } from '../drawing/colour.ts'
+import { rotateHue, type Colour } from '../drawing/colour.ts'
 import { litBy, palettes, type Palette, type PaletteName } from '../drawing/palette.ts'
 import { randomFrom, type Random } from '../drawing/random.ts'
 import type { Biome, Furniture, WeatherName } from '../prompt/scene-words.ts'
+import type { Treatment } from '../prompt/treatment.ts'
 import { subjects, type Stance, type SubjectName } from '../subjects/subject-table.ts'
-import { mentions, readScene, type NamedSubject, type SceneReading } from './read-scene.ts'
+import { mentions, readScene, readStyle, type NamedSubject, type SceneReading } from './read-scene.ts'
 
 /** The ground under the subjects. */
 export type Surface =
@@ -46,6 +47,12 @@ export interface ScenePlan {
   /** Whether the camera pans over the scenery, stays still, or follows moving subjects. */
   camera: 'pan' | 'still' | 'follow'
   weather: WeatherName | undefined
+  /** A change of all colours of the film. */
+  treatment: Treatment | undefined
+  /** Whether the prompt names nothing that can be drawn, so that its words are shown instead. */
+  isTitle: boolean
+  /** What the prompt or style names itself. A remix changes nothing else. */
+  named: { light: boolean; weather: WeatherName | undefined; mist: boolean }
 }
 
 export interface SceneRequest {
@@ -65,6 +72,7 @@ export function planScene(request: SceneRequest): ScenePlan {
     paletteOfStyle(request.style) ?? reading.palette ?? defaultPalette(biome, reading, random)
   // A small rotation of the hue varies prompts with the same keywords.
   const hueDegrees = random.between(-9, 9)
+  const styleTreatment = request.style === undefined ? undefined : readStyle(request.style)
   const tint = tintOfStyle(request.style)
   const dark = paletteName === 'night' || paletteName === 'neon'
   const direction = random.chance(0.5) ? 'left' : 'right'
@@ -86,6 +94,13 @@ export function planScene(request: SceneRequest): ScenePlan {
     mistStrength: reading.mist ? 1.35 : 1,
     direction,
     weather: biome === 'room' ? undefined : (reading.weather ?? defaultWeather(biome)),
+    treatment: styleTreatment ?? reading.treatment,
+    isTitle: reading.subjects.length === 0 && (reading.biome === undefined || !reading.isScenic),
+    named: {
+      light: paletteOfStyle(request.style) !== undefined || reading.namesLight,
+      weather: reading.weather,
+      mist: reading.mist,
+    },
     mood: dark || ['ember', 'sunset', 'storm', 'autumn'].includes(paletteName) ? 'wistful' : 'bright',
   }
 }
@@ -168,6 +183,23 @@ function cameraFor(biome: Biome, shown: SceneSubject[], surface: Surface | undef
   return grounded.every(({ going }) => going) ? 'follow' : 'still'
 }
 
+const paletteOfColour = new Map<string, PaletteName>(
+  Object.entries({
+    ember: 'red 红 红色',
+    sunset: 'orange 橙 橙色',
+    desert: 'yellow golden gold beige 黄 黄色 金 金色',
+    forest: 'green 绿 绿色',
+    deep: 'turquoise teal 青 青色',
+    day: 'blue 蓝 蓝色',
+    neon: 'purple violet 紫 紫色',
+    blossom: 'pink 粉 粉色 粉红 粉红色',
+    autumn: 'brown ginger 棕 棕色 褐 褐色',
+    night: 'black 黑 黑色',
+    ice: 'white silver 白 白色 银 银色',
+    storm: 'grey gray 灰 灰色',
+  }).flatMap(([name, words]) => words.split(' ').map((word) => [word, name as PaletteName] as const)),
+)
+
 /** The palette of a place if the prompt names no light. */
 function defaultPalette(biome: Biome, reading: SceneReading, random: Random): PaletteName {
   const any = random.pick<PaletteName>([
@@ -197,7 +229,7 @@ function defaultPalette(biome: Biome, reading: SceneReading, random: Random): Pa
     case 'room':
       return 'day'
     case 'plain':
-      return any
+      return paletteOfColour.get(reading.colourName ?? '') ?? any
     default:
       return reading.subjects.length > 0 ? 'day' : fair
   }
@@ -225,19 +257,9 @@ export function litIn(
   return (colour) => tint(lit(colour))
 }
 
-/** A style changes only the colours of a scene. */
+/** A style that names no treatment shifts the hues of a scene. */
 function tintOfStyle(style: string | undefined): (colour: Colour) => Colour {
-  if (style === undefined || style.trim() === '') return (colour) => colour
-  if (mentions(style, 'noir monochrome black bw')) return (colour) => saturate(colour, 0.08)
-  if (mentions(style, 'vintage retro sepia film nostalgic')) {
-    return (colour) => mix(saturate(colour, 0.6), '#c08a52', 0.18)
-  }
-  if (mentions(style, 'pastel watercolor watercolour soft dreamy')) {
-    return (colour) => mix(saturate(colour, 0.85), '#fff1f0', 0.22)
-  }
-  if (mentions(style, 'anime comic cartoon vivid vibrant pop neon')) return (colour) => saturate(colour, 1.35)
-  if (mentions(style, 'warm golden')) return (colour) => mix(colour, '#ffb060', 0.14)
-  if (mentions(style, 'cool cold blue')) return (colour) => mix(colour, '#4a86d8', 0.16)
+  if (style === undefined || style.trim() === '' || readStyle(style) !== undefined) return (colour) => colour
   const degrees = randomFrom(style, 'style').between(-24, 24)
   return (colour) => rotateHue(colour, degrees)
 }

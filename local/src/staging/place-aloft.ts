@@ -39,6 +39,7 @@ const skyScale: Partial<Record<SubjectName, number>> = {
   dragon: 1.5,
   flock: 1,
   bird: 1.35,
+  fireworks: 1.2,
 }
 
 export function inTheSky(

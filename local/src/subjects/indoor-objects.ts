@@ -70,3 +70,13 @@ export function drawUmbrella({ colour, lit }: Look): string {
   const cloth = lit(colour)
   return `${line('M0 -150V-22Q0 -2 18 -6', lit('#6a4629'), 6)}${shape('M-104 -120C-96 -190 -44 -214 0 -214C44 -214 96 -190 104 -120Q88 -134 70 -120Q52 -136 34 -120Q18 -136 0 -120Q-18 -136 -34 -120Q-52 -136 -70 -120Q-88 -134 -104 -120Z', cloth)}${shape('M0 -214C-18 -190 -32 -160 -34 -120Q-18 -136 0 -120Q18 -136 34 -120C32 -160 18 -190 0 -214Z', lighter(cloth, 0.22))}${line('M0 -214V-226', lit('#6a4629'), 5)}`
 }
+
+export function drawGuitar({ colour, lit, phase }: Look): string {
+  const wood = lit(colour)
+  const dark = darker(wood, 0.45)
+  const quiver = 1.6 * wave(phase, 0, 3)
+  const strings = [-6, -2, 2, 6]
+    .map((x) => line(`M${x} -232Q${x + quiver} -140 ${x} -58`, lit('#f1e6cf'), 1.4))
+    .join('')
+  return `${shadow(120)}<g transform="rotate(9)">${box(-11, -250, 22, 130, lit('#4a3020'), 3)}${shape('M-15 -250L-19 -292Q0 -302 19 -292L15 -250Z', dark)}${[-284, -272, -260].map((y) => circle(-22, y, 4, lit('#d9d2c4')) + circle(22, y, 4, lit('#d9d2c4'))).join('')}${shape('M0 -146C-34 -150 -48 -126 -40 -104C-36 -92 -66 -82 -64 -46C-62 -16 -34 -4 0 -4C34 -4 62 -16 64 -46C66 -82 36 -92 40 -104C48 -126 34 -150 0 -146Z', dark)}${shape('M0 -140C-30 -144 -42 -124 -34 -102C-30 -88 -58 -80 -57 -46C-56 -20 -32 -10 0 -10C32 -10 56 -20 57 -46C58 -80 30 -88 34 -102C42 -124 30 -144 0 -140Z', wood)}${circle(0, -86, 19, dark)}${circle(0, -86, 15, lit('#2a1a12'))}${box(-26, -44, 52, 9, dark, 3)}${strings}</g>`
+}

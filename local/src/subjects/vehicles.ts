@@ -6,6 +6,7 @@ import {
   ellipse,
   lighter,
   line,
+  rotated,
   shadow,
   shape,
   wave,
@@ -113,4 +114,22 @@ export function drawBicycle({ colour, lit, phase: loop, going }: Look): string {
     return `<circle cx="${x}" cy="-40" r="38" fill="none" stroke="${lit('#22232a')}" stroke-width="6"/>${line(spokes, lit('#b9c0c8'), 1.4)}${circle(x, -40, 5, lit('#6b717c'))}`
   }
   return `${shadow(210)}${ring(-66)}${ring(66)}${line('M-66 -40L-44 -104L40 -104L4 -40ZM-44 -104L4 -40M40 -104L66 -40L4 -40', frame, 7)}${line('M-50 -122L-44 -104M-50 -122L-68 -126', lit('#5a5f69'), 6)}${line('M40 -104L44 -116', lit('#5a5f69'), 6)}${shape('M24 -122Q46 -128 66 -120Q54 -112 34 -114Z', lit('#3a2f2b'))}${circle(4, -40, 11, lit('#5a5f69'))}${line(`M4 -40L${(4 + 16 * Math.cos(phase * Math.PI * 0.5)).toFixed(1)} ${(-40 + 16 * Math.sin(phase * Math.PI * 0.5)).toFixed(1)}`, lit('#3c4049'), 4)}`
+}
+
+export function drawMotorcycle({ colour, lit, phase }: Look): string {
+  const paint = lit(colour)
+  const steel = lit('#aab2bd')
+  const dark = lit('#24262e')
+  return `${shadow(230)}${wheel(-78, -40, 40, phase, dark, steel)}${wheel(82, -40, 40, phase, dark, steel)}${line('M-78 -40L-56 -120', steel, 9)}${line('M82 -40L20 -52L-30 -60', dark, 12)}${box(-26, -72, 58, 40, lit('#6a717c'), 8)}${circle(2, -52, 15, steel)}${line('M20 -38H110L128 -46', steel, 9)}${shape('M-58 -112C-40 -128 -6 -126 8 -108L20 -88C2 -76 -30 -76 -48 -86Z', paint)}${shape('M-52 -106C-40 -118 -18 -118 -4 -108C-18 -102 -36 -100 -52 -106Z', lighter(paint, 0.4))}${shape('M10 -104C34 -112 68 -112 104 -122C106 -106 92 -92 70 -90L22 -86Z', dark)}${shape('M58 -92C84 -96 104 -90 116 -74L96 -70C86 -80 72 -84 58 -84Z', paint)}${line('M-56 -120L-44 -140L-24 -138', steel, 6)}${line('M-30 -139L-18 -137', dark, 9)}${shape('M-82 -128Q-66 -136 -58 -122Q-62 -106 -76 -108Z', lit('#fff2c4'))}${shape('M-118 -66C-110 -88 -84 -94 -60 -84C-78 -82 -98 -78 -110 -62Z', paint)}`
+}
+
+export function drawHelicopter({ colour, lit, phase }: Look): string {
+  const paint = lit(colour)
+  const dark = darker(paint, 0.3)
+  const glass = lit('#bfe3f2')
+  const metal = lit('#4a515c')
+  // The blades never appear shorter than this, because they would vanish for a frame.
+  const reach = 40 + 116 * Math.abs(wave(phase))
+  const spin = phase * 360
+  return `${shape('M48 -34L176 -52L180 -30L60 -2Z', paint)}${shape('M164 -50L184 -92L198 -90L186 -34Z', dark)}${rotated(spin, 190, -62, line('M190 -86V-38', metal, 5) + line('M166 -62H214', metal, 5))}${line('M-44 30L-52 52M36 30L44 52', metal, 6)}${line('M-96 48Q-100 56 -86 56H72', metal, 7)}${shape('M-96 0C-96 -44 -58 -62 -14 -62C34 -62 70 -44 72 -10C72 22 40 34 -10 34C-64 34 -96 28 -96 0Z', paint)}${shape('M-90 -4C-88 -36 -62 -50 -30 -52V-6Z', glass)}${box(-20, -50, 42, 40, glass, 8)}${shape('M-94 6H72C70 26 40 34 -10 34C-60 34 -90 28 -94 6Z', dark)}${box(-10, -84, 16, 24, metal, 3)}${line(`M${-2 - reach} -86H${-2 + reach}`, metal, 7)}${circle(-2, -86, 8, dark)}`
 }

@@ -27,7 +27,8 @@ const keySettings = {
   models: Nullable(
     Type.Array(Type.String(), {
       maxItems: 200,
-      description: 'Models that the key may use; null for all models.',
+      description:
+        'Models that the key may use, by id or alias; null for all models. An id allows the model under every name, an alias under that name only.',
     }),
   ),
   addresses: Nullable(

@@ -32,6 +32,10 @@ export const LoggedRequest = Type.Object({
 })
 export type LoggedRequest = Static<typeof LoggedRequest>
 
+const requestId = Type.String({
+  description: 'Id of the request: the `request_id` of an error, or the `x-request-id` of any response.',
+})
+
 const model = Type.String({ description: 'Only this model.' })
 
 /** Usage with what it cost at the providers, which customers do not see. */
@@ -91,6 +95,7 @@ export const requestOperations = {
     parameters: {
       optionalQuery: {
         ...pageQuery,
+        id: requestId,
         ...ownerQuery,
         operation: Type.String({ description: 'Only this operation.' }),
         status: Type.Integer({ minimum: 100, maximum: 599, description: 'Only this HTTP status.' }),
@@ -102,5 +107,18 @@ export const requestOperations = {
     },
     answer: { description: 'A page of requests.', schema: Page(LoggedRequest) },
     errors: ['invalid_parameter'],
+  },
+  getRequest: {
+    id: 'getRequest',
+    method: 'GET',
+    path: '/admin/v1/requests/{id}',
+    summary: 'Find a request by its id',
+    description:
+      'Returns a request of the request log. It appears there a second or two after its response. Of the requests without a valid key, and of creates that were refused for overload, only a sample is logged.',
+    access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
+    parameters: { path: { id: requestId } },
+    answer: { description: 'The request.', schema: LoggedRequest },
+    errors: ['resource_not_found'],
   },
 } as const satisfies Record<string, Operation>

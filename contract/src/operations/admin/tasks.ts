@@ -56,7 +56,7 @@ const Exchange = Type.Object({
   method: Type.String({ description: 'HTTP method.' }),
   path: Type.String({ description: "Path below the provider's URL, without the query." }),
   status: Nullable(Type.Integer({ description: 'HTTP status; null if there was no response.' })),
-  ms: Type.Number({ description: 'Duration in milliseconds.' }),
+  ms: Type.Integer({ description: 'Duration in milliseconds.' }),
   answer: Type.String({ description: 'Beginning of the response, or why there was none.' }),
 })
 

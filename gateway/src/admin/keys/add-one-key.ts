@@ -1,3 +1,4 @@
+import { ApiError } from '@kinora/contract/errors'
 import type { Key } from '@kinora/contract/operations/admin/keys'
 
 import { setKeyLimits } from '../../billing/spending/spending-store.ts'
@@ -6,7 +7,7 @@ import type { Secret } from '../../platform/secret.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import type { Auditing } from '../admin-call.ts'
 import { notFound } from '../given-id.ts'
-import { addKey, findKeyRecord, type KeyRecord, type KeySettings } from './key-record-store.ts'
+import { addKey, findKeyRecord, hasPassed, type KeyRecord, type KeySettings } from './key-record-store.ts'
 import { newSecret } from './new-secret.ts'
 import { presentKey } from './present-key.ts'
 
@@ -36,6 +37,13 @@ export const addOneKey = async (
   { accountId, kind, settings, spending }: NewKey,
   keySecret: Secret,
 ): Promise<{ key: Key; secret: string }> => {
+  const { expiresAt } = settings
+  if (expiresAt !== null && (await hasPassed(database, expiresAt))) {
+    throw new ApiError('invalid_parameter', {
+      param: 'expires_at',
+      message: `'expires_at' must be in the future (got ${expiresAt.toISOString()}). A new key that has expired is of no use.`,
+    })
+  }
   const id = uuidV7()
   const { text, hash, hint } = newSecret(kind, keySecret)
   await addKey(database, { id, accountId, kind, hash, hint }, settings)

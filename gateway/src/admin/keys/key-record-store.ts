@@ -106,6 +106,15 @@ const valuesOf = (id: string, key: KeySettings) => [
   key.role,
 ]
 
+/** Whether a time has passed, by the clock that keys expire by. */
+export const hasPassed = async (database: Database, at: Date): Promise<boolean> => {
+  const { rows } = await database.query<{ hasPassed: boolean }>(
+    'select $1::timestamptz <= now() as "hasPassed"',
+    [at],
+  )
+  return rows[0]?.hasPassed === true
+}
+
 export const addKey = async (
   database: Database,
   {

@@ -14,9 +14,9 @@ type GivenKey = Static<typeof KeyChange>
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
 const assertModels = (models: string[], catalog: Catalog) => {
-  const known = new Set(catalog.available().map(({ id }) => id))
   for (const [index, model] of models.entries()) {
-    if (!known.has(model)) throw refuse(`models[${index}]`, `There is no model '${model.slice(0, 100)}'.`)
+    if (catalog.idOf(model) === undefined)
+      throw refuse(`models[${index}]`, `There is no model '${model.slice(0, 100)}'.`)
   }
 }
 

@@ -6,7 +6,7 @@ import type { Static } from 'typebox'
 import type { PriceList } from '../../billing/prices/price-list.ts'
 import { costOf, totalOf } from '../../billing/prices/price.ts'
 import type { Handler } from '../../http/call.ts'
-import { frameOf } from '../../models/frame.ts'
+import { findFrame } from '../../models/frame.ts'
 import type { ModelConfig, VideoModel } from '../../models/model.ts'
 import type { PricedWork } from '../../models/price-rule.ts'
 import { secondsFor } from '../../routing/choose-route.ts'
@@ -27,8 +27,9 @@ interface Explained {
   requirements: Requirements
 }
 
-const dimensionsOf = ({ id, sizes }: VideoModel, given: string | undefined) => {
-  const size = given ?? Object.keys(sizes)[0] ?? frameOf('small', 'landscape').size
+const dimensionsOf = (model: VideoModel, given: string | undefined) => {
+  const { id, sizes } = model
+  const size = given ?? Object.keys(sizes)[0] ?? findFrame(model, {})?.size ?? ''
   const [width = 0, height = 0] = size.split('x').map(Number)
   const dimensions = sizes[size] ?? { width, height }
   if (dimensions.width > 0 && dimensions.height > 0) return { size, ...dimensions }

@@ -12,17 +12,19 @@ import {
 import { isMapping, type RawConfig } from '../../provider-config/validate-config.ts'
 import type { AdminHandler } from '../admin-call.ts'
 import { camelCase } from '../settings/setting-names.ts'
-import { parseRecord, refuseModel, viewModel, type ModelDependencies } from './view-models.ts'
+import { parseRecord, refuseModel, renameSettings, viewModel, type ModelDependencies } from './view-models.ts'
 
 /** The settings as in the providers file. */
 const readSettings = (given: unknown): RawConfig => {
   if (!isMapping(given)) {
     throw new ApiError('invalid_parameter', { param: 'settings', message: "'settings' must be an object." })
   }
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[camelCase(name), value]])),
-  )
+  const present = Object.entries(given).filter(([, value]) => value !== null)
+  return renameSettings(Object.fromEntries(present), camelCase)
 }
+
+const aliasMessage = (id: string, owner: string) =>
+  `cannot be ${id}, because that is an alias of ${owner}: choose another id, or remove the alias`
 
 export const setModelEntry =
   (
@@ -40,10 +42,19 @@ export const setModelEntry =
       const record = { ...(earlier?.['routes'] !== undefined && { routes: earlier['routes'] }), ...given }
       const { config, problems } = parseRecord(dependencies, id, record)
       if (config === undefined) throw refuseModel(problems)
-      const models = { ...liveConfig.current().models, [id]: config }
-      const shared = problemsBetween(Object.values(models), new Set(Object.keys(models)))
-      if (shared.length > 0)
-        throw refuseModel(shared.map(({ path: [, ...path], message }) => ({ path, message })))
+      const { [id]: _, ...others } = liveConfig.current().models
+      // This model is the last one, so a problem of another one is about the id of this one.
+      const shared = problemsBetween(
+        [...Object.values(others), config],
+        new Set([...Object.keys(others), id]),
+      )
+      if (shared.length > 0) {
+        throw refuseModel(
+          shared.map(({ path: [owner, ...path], message }) =>
+            owner === id ? { path, message } : { path: [], message: aliasMessage(id, String(owner)) },
+          ),
+        )
+      }
       await writeModelRecord(database, id, record)
       await call.audit(database, { action: 'setModelEntry', target: id, before: earlier, after: record })
     })

@@ -12,6 +12,7 @@ import {
 import { problemsOfRoutes } from '../../provider-config/route-config.ts'
 import { formatPath, type RawConfig } from '../../provider-config/validate-config.ts'
 import type { AdminHandler } from '../admin-call.ts'
+import { parseRecord } from './view-models.ts'
 import { viewRoutes, type RouteDependencies } from './view-routes.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
@@ -48,6 +49,14 @@ export const setModelRoutes =
         throw refuse(formatPath(first.path), `${texts.join('. ')}.`)
       }
       const earlier: RawConfig = (await findModelRecord(database, model.id)) ?? {}
+      // Of the other settings, only the sizes depend on the routes.
+      const ofSizes = parseRecord(dependencies, model.id, { ...earlier, routes }).problems.filter(
+        ({ path: [setting] }) => ['sizes', 'frames', 'aliases'].includes(String(setting)),
+      )
+      if (ofSizes.length > 0) {
+        const texts = ofSizes.map(({ path, message }) => `'${formatPath(path)}' ${message}`)
+        throw refuse('routes', `With these routes, of ${model.id} ${texts.join('. ')}.`)
+      }
       await writeModelRecord(database, model.id, { ...earlier, routes })
       await call.audit(database, {
         action: 'setModelRoutes',

@@ -23,8 +23,13 @@ export const noModel = (id: string): ApiError =>
   })
 
 /** The parameter of a problem in the request body. */
-const paramOf = ([first, ...rest]: Problem['path']): string =>
-  first === undefined ? 'id' : formatPath(['settings', snakeCase(String(first)), ...rest])
+const paramOf = ([first, ...rest]: Problem['path']): string => {
+  if (first === undefined) return 'id'
+  const [alias, setting, ...inside] = rest
+  const ofAlias = first === 'aliases' && alias !== undefined && setting !== undefined
+  const path = ofAlias ? [alias, snakeCase(String(setting)), ...inside] : rest
+  return formatPath(['settings', snakeCase(String(first)), ...path])
+}
 
 const settingNames = new Set(
   Object.values(modelConfigSchemas).flatMap(({ properties }) => Object.keys(properties)),
@@ -63,8 +68,18 @@ export const parseRecord = ({ liveConfig }: ModelDependencies, id: string, recor
   return { config, settings: isMapping(settings) ? settings : {}, problems }
 }
 
-const inSnakeCase = (settings: RawConfig): RawConfig =>
-  Object.fromEntries(Object.entries(settings).map(([name, value]) => [snakeCase(name), value]))
+/** The settings with other names, also those of aliases. The other mappings have names of the operator. */
+export const renameSettings = (settings: RawConfig, rename: (name: string) => string): RawConfig =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => {
+      if (name !== 'aliases' || !isMapping(value)) return [rename(name), value]
+      const aliases = Object.entries(value).map(([alias, ofAlias]) => [
+        alias,
+        isMapping(ofAlias) ? renameSettings(ofAlias, rename) : ofAlias,
+      ])
+      return [name, Object.fromEntries(aliases)]
+    }),
+  )
 
 const present = (
   dependencies: ModelDependencies,
@@ -78,7 +93,7 @@ const present = (
   return {
     ...{ id, object: 'model.entry', kind, state: isRetired(model) ? 'retired' : state },
     source: record === undefined ? (sourceWithoutRecord(dependencies, id) ?? 'file') : 'record',
-    settings: inSnakeCase(problems.length === 0 ? settings : written),
+    settings: renameSettings(problems.length === 0 ? settings : written, snakeCase),
     changed: Object.keys(record ?? {}).map(snakeCase),
     problem:
       problems.length === 0

@@ -1,35 +1,16 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
-import type { LoggedRequest } from '@kinora/contract/operations/admin/requests'
+import { ApiError } from '@kinora/contract/errors'
 
 import type { Handler } from '../../http/call.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { listRequests as findRequests, type LoggedRecord } from '../../request-log/request-log-store.ts'
+import { timeOfRequestId } from '../../platform/request-id.ts'
+import { listRequests as findRequests } from '../../request-log/request-log-store.ts'
 import { givenFilterId } from '../given-id.ts'
 import { idText, milliseconds, pageOf, readCursor, rowsFor } from '../page.ts'
-import { givenTime, secondsOf } from '../unix-time.ts'
+import { givenTime } from '../unix-time.ts'
+import { presentRequest } from './present-request.ts'
 
 const timeoutMs = 10_000
-
-const present = (request: LoggedRecord): LoggedRequest => ({
-  id: request.id,
-  object: 'request',
-  at: secondsOf(request.at),
-  account_id: request.accountId,
-  account_name: request.accountName,
-  key_id: request.keyId,
-  key_name: request.keyName,
-  operation: request.operation,
-  method: request.method,
-  path: request.path,
-  status: request.status,
-  error_code: request.errorCode,
-  model: request.model,
-  provider: request.provider,
-  task_id: request.taskId,
-  duration_ms: request.durationMs,
-  address: request.address,
-  user_agent: request.userAgent,
-})
 
 /** Requests appear one or two seconds after their response, because they are written in batches. */
 export const listRequests =
@@ -37,7 +18,15 @@ export const listRequests =
   async (call) => {
     const { operation, status, error_code: errorCode, model, task_id: taskId, from, to } = call.query
     const [at, id = ''] = readCursor(call, 'requests', [milliseconds, idText]) ?? []
+    if (call.query.id !== undefined && timeOfRequestId(call.query.id) === undefined) {
+      throw new ApiError('invalid_parameter', {
+        param: 'id',
+        message:
+          "'id' must be the id of a request: `req_` and a UUID, as in `request_id` and `x-request-id`.",
+      })
+    }
     const filter = {
+      id: call.query.id,
       accountId: givenFilterId(call, 'account_id'),
       keyId: givenFilterId(call, 'key_id'),
       operation,
@@ -53,6 +42,9 @@ export const listRequests =
     const found = await postgres.transaction((database) => findRequests(database, filter), {
       statementTimeoutMs: timeoutMs,
     })
-    const body = pageOf(call, 'requests', found, present, (request) => [request.at.getTime(), request.id])
+    const body = pageOf(call, 'requests', found, presentRequest, (request) => [
+      request.at.getTime(),
+      request.id,
+    ])
     return { body }
   }

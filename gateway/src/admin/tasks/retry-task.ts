@@ -9,7 +9,7 @@ import { callerOf } from '../../auth/authenticate.ts'
 import type { Caller } from '../../auth/caller.ts'
 import { findKeyById } from '../../auth/key-store.ts'
 import type { Catalog } from '../../models/catalog.ts'
-import { chooseModel } from '../../models/choose-model.ts'
+import { chooseModelOfTask } from '../../models/choose-model.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { ReadTask } from '../../videos/api/read-task.ts'
 import { mediaIdOf } from '../../videos/api/source-task.ts'
@@ -78,12 +78,16 @@ export const retryTask =
   async (call) => {
     const { database, catalog, admitVideo } = dependencies
     const { id, day, kind, state } = await readAnyTask(database, call.path.id)
-    if (state !== 'failed') throw new ApiError('task_not_failed')
+    if (state !== 'failed') {
+      throw new ApiError('task_not_failed', {
+        message: `This task is ${state}. Only failed tasks can be retried.`,
+      })
+    }
     if (kind === 'transcription') throw conflict('The recording of this task was removed when it ended.')
     const task = await findTask(database, day, id)
     if (task === undefined) throw new ApiError('task_not_found')
     const caller = await callerOfTask(database, task, call.operator.currency)
-    const model = chooseModel(catalog, caller, task.model)
+    const model = chooseModelOfTask(catalog, caller, task)
     if (model.kind !== 'video') throw new ApiError('model_not_found', { param: 'model' })
     const order = await orderOf(dependencies, task)
     const ordered = await admitVideo({

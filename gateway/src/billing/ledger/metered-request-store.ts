@@ -5,10 +5,14 @@ import type { Price } from '../prices/price.ts'
 export interface NewMeteredRequest {
   id: string
   day: string
+  /** The time in the id. */
+  createdAt: Date
   accountId: string
   keyId: string
   operation: string
   model: string
+  /** The name of the model in the request: its id or an alias. */
+  modelName: string
   provider: string
   wallet: Wallet
   heldFor: Price[]
@@ -26,12 +30,13 @@ export type OpenRequest = Pick<
 /** The insert statement, to be embedded in a larger one. Both arguments are SQL expressions. */
 export const insertRequestsSql = (list: string, leaseSeconds: string): string =>
   `insert into metered_requests
-     (day, id, account_id, key_id, operation, model, provider, wallet, held_for, hold_micros, lease_expires_at)
-   select day, id, "accountId", "keyId", operation, model, provider, wallet, "heldFor", "holdMicros",
-          now() + make_interval(secs => ${leaseSeconds})
+     (day, id, account_id, key_id, operation, model, model_name, provider, wallet, held_for, hold_micros, created_at,
+      lease_expires_at)
+   select day, id, "accountId", "keyId", operation, model, nullif("modelName", model), provider, wallet, "heldFor",
+          "holdMicros", "createdAt", now() + make_interval(secs => ${leaseSeconds})
      from jsonb_to_recordset(${list}::jsonb) as request
-       (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, provider text, wallet text,
-        "heldFor" jsonb, "holdMicros" bigint)`
+       (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, "modelName" text, provider text,
+        wallet text, "heldFor" jsonb, "holdMicros" bigint, "createdAt" timestamptz)`
 
 export const insertMeteredRequests = async (
   database: Database,

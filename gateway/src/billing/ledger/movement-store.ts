@@ -20,15 +20,24 @@ const columns = `id, account_id as "accountId", wallet, kind, amount_micros as "
 
 type Row = AccountMovement & Record<string, unknown>
 
+/** The database's time. It is the creation time of a movement, and so the time in its id. */
+export const readClock = async (database: Database): Promise<Date> => {
+  const { rows } = await database.query<{ at: Date }>('select clock_timestamp() as at')
+  const [row] = rows
+  if (row === undefined) throw new Error('The database returned no time.')
+  return row.at
+}
+
 export const insertAccountMovement = async (
   database: Database,
-  movement: Omit<AccountMovement, 'createdAt'>,
+  movement: AccountMovement,
 ): Promise<AccountMovement> => {
-  const { id, accountId, wallet, kind, amountMicros, actor, reason, reference } = movement
+  const { id, accountId, wallet, kind, amountMicros, actor, reason, reference, createdAt } = movement
   const { rows } = await database.query<Row>(
-    `insert into account_movements (id, account_id, wallet, kind, amount_micros, actor, reason, reference)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${columns}`,
-    [id, accountId, wallet, kind, amountMicros, actor, reason, reference],
+    `insert into account_movements (id, account_id, wallet, kind, amount_micros, actor, reason, reference,
+                                    created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${columns}`,
+    [id, accountId, wallet, kind, amountMicros, actor, reason, reference, createdAt],
   )
   const [made] = rows
   if (made === undefined) throw new Error('The movement was not inserted.')

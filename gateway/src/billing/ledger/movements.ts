@@ -5,7 +5,12 @@ import type { Database } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { formatAmount, type Wallet } from '../money/money.ts'
 import { lockWallet, openWallet, postMovements, type WalletState } from './ledger-store.ts'
-import { findAccountMovement, insertAccountMovement, type AccountMovement } from './movement-store.ts'
+import {
+  findAccountMovement,
+  insertAccountMovement,
+  readClock,
+  type AccountMovement,
+} from './movement-store.ts'
 
 export interface MovementOrder {
   accountId: string
@@ -79,12 +84,13 @@ const move = async (
       message: 'The amount is too large: the balance would exceed the largest exact integer.',
     })
   }
-  const nowMs = Date.now()
-  const id = `mov_${uuidV7(nowMs)}`
+  const createdAt = await readClock(database)
+  const id = `mov_${uuidV7(createdAt.getTime())}`
   const movement = await insertAccountMovement(database, {
     ...{ id, accountId, wallet, kind, amountMicros, actor, reason, reference: reference ?? null },
+    createdAt,
   })
-  const day = new Date(nowMs).toISOString().slice(0, 10)
+  const day = createdAt.toISOString().slice(0, 10)
   // The direction of an expiry is fixed, so the ledger takes its amount as a positive number.
   const movedMicros = kind === 'expiry' ? -amountMicros : amountMicros
   await postMovements(database, [{ kind, accountId, wallet, taskId: id, day, amountMicros: movedMicros }])

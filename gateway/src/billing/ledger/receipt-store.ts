@@ -6,7 +6,8 @@ import type { Instant } from './ledger-store.ts'
 export interface Charged {
   accountId: string
   keyId: string
-  model: string
+  /** The name of the model in the request: its id or an alias. */
+  modelName: string
   status: string
   /** The charged quantities; before the end, the held ones. */
   prices: Price[]
@@ -29,19 +30,19 @@ export const findCharged = async (
 ): Promise<Charged | undefined> => {
   const { rows } = await database.query<Charged & Record<string, unknown>>(
     `select * from (
-       select account_id as "accountId", key_id as "keyId", model, state as status, prices,
+       select account_id as "accountId", key_id as "keyId", coalesce(model_name, model) as "modelName", state as status, prices,
               hold_micros as "holdMicros", captured_micros as "capturedMicros", provider,
               cost_micros as "costMicros", 1 as preference
          from video_tasks where day = $1 and id = $2
        union all
-       select account_id, key_id, model, state, prices, hold_micros, captured_micros, provider, cost_micros, 1
+       select account_id, key_id, coalesce(model_name, model), state, prices, hold_micros, captured_micros, provider, cost_micros, 1
          from transcription_tasks where day = $1 and id = $2
        union all
-       select account_id, key_id, model, case outcome when 'open' then 'processing' else outcome end,
+       select account_id, key_id, coalesce(model_name, model), case outcome when 'open' then 'processing' else outcome end,
               coalesce(charged_for, held_for), hold_micros, captured_micros, provider, cost_micros, 1
          from metered_requests where day = $1 and id = $2
        union all
-       select account_id, key_id, model, outcome, prices,
+       select account_id, key_id, coalesce(model_name, model), outcome, prices,
               (select coalesce(sum(amount_micros), 0) from ledger_entries l
                 where l.day = $1 and l.task_id = $2 and l.account_id = u.account_id
                   and l.movement = 'hold' and l.book = 'held'),

@@ -1,9 +1,10 @@
 /** Receipts of tasks and requests, read from the records and the ledger. */
 import type { PriceLine, Receipt } from '@kinora/contract/operations/account'
 
+import { priceUnits } from '../../models/price-rule.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { timeOfUuidV7 } from '../../platform/uuid.ts'
-import type { Price } from '../prices/price.ts'
+import { formatQuantity, type Price } from '../prices/price.ts'
 import { findCharged, receiptEntries, type Charged } from './receipt-store.ts'
 import { listRefunds } from './refund-store.ts'
 
@@ -28,7 +29,8 @@ export const priceLine = (
 ): PriceLine => ({
   unit,
   unit_micros: unitMicros,
-  quantity,
+  quantity: formatQuantity(quantity * priceUnits[unit].counted),
+  unit_size: priceUnits[unit].counted,
   total_micros: totalMicros,
   currency,
   ...(version !== undefined && { version }),
@@ -55,7 +57,7 @@ export const readReceipt = async (
   const receipt: Receipt = {
     object: 'receipt',
     id,
-    model: charged.model,
+    model: charged.modelName,
     status: charged.status,
     lines: charged.prices.map((price) => priceLine(price, currency)),
     hold_micros: holdMicros,

@@ -5,11 +5,12 @@
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
+import type { ModelConfig } from '../../models/model.ts'
 import type { PriceRule } from '../../models/price-rule.ts'
 import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { timeOfUuidV7, uuidV7 } from '../../platform/uuid.ts'
+import { createRequestId, timeOfRequestId } from '../../platform/request-id.ts'
 import { holdForRequests } from '../ledger/ledger-store.ts'
 import {
   extendLeases,
@@ -44,7 +45,7 @@ interface MeteredOrder {
   /** Aborted when the client disconnects, unless its response is stored for an idempotent replay. */
   signal?: AbortSignal
   operation: string
-  model: string
+  model: Pick<ModelConfig, 'id' | 'name'>
   provider: string
   /** The maximum cost. */
   heldFor: Price[]
@@ -91,11 +92,13 @@ const newRequest = ({
   model,
   provider,
 }: MeteredOrder): NewMeteredRequest => {
-  const id = requestId ?? `req_${uuidV7()}`
+  const id = requestId ?? createRequestId()
+  const createdAt = new Date(timeOfRequestId(id) ?? Date.now())
   return {
-    ...{ operation, model, provider },
+    ...{ operation, model: model.id, modelName: model.name, provider },
     id,
-    day: new Date(timeOfUuidV7(id.slice('req_'.length)) ?? Date.now()).toISOString().slice(0, 10),
+    day: createdAt.toISOString().slice(0, 10),
+    createdAt,
     accountId: caller.accountId,
     keyId: caller.keyId,
     wallet: walletOf(caller),
@@ -142,8 +145,7 @@ export const createMeter = (
         database,
         candidates.map(({ request, caller }) => ({
           caller,
-          taskId: request.id,
-          day: request.day,
+          taskAt: () => request,
           amountMicros: request.holdMicros,
         })),
       )
@@ -217,7 +219,7 @@ export const createMeter = (
 
   return {
     quote: ({ caller, model, heldFor }, parameters) =>
-      quoteOf(postgres, { caller, model, heldFor, parameters }),
+      quoteOf(postgres, { caller, model: model.name, heldFor, parameters }),
     open: async (order) => {
       const request = newRequest(order)
       // From here on `drain` waits for it.

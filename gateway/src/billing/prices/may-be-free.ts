@@ -2,7 +2,7 @@ import type { Operation } from '@kinora/contract/operation'
 
 import type { Caller } from '../../auth/caller.ts'
 import type { Catalog } from '../../models/catalog.ts'
-import { mayUseModel } from '../../models/model-access.ts'
+import { mayUseUnderSomeName } from '../../models/model-access.ts'
 import type { ModelConfig } from '../../models/model.ts'
 import type { PriceList } from './price-list.ts'
 
@@ -38,10 +38,10 @@ export const createMayBeFree = ({
     return known.models
   }
   return (caller: Pick<Caller, 'models'>, { path }: Pick<Operation, 'path'>): boolean => {
-    const usable = freeModels().filter(({ id }) => mayUseModel(caller, id))
+    const usable = freeModels().filter((model) => mayUseUnderSomeName(caller, model))
     if (usable.length === 0) return false
     if (usable.some(({ endpoints }) => endpoints.includes(path))) return true
     // An operation that names no model, such as a remix, may be for any.
-    return !catalog.servedBy(path).some(({ id }) => mayUseModel(caller, id))
+    return !catalog.servedBy(path).some((model) => mayUseUnderSomeName(caller, model))
   }
 }

@@ -9,7 +9,7 @@ import {
   type PriceRule,
   type PriceUnit,
 } from '../../models/price-rule.ts'
-import { costOf, priceAt, priceOf, pricesFor, totalOf, workOf } from './price.ts'
+import { costOf, formatQuantity, priceAt, priceOf, pricesFor, totalOf, workOf } from './price.ts'
 
 test('a price keeps its inputs beside its total', () => {
   expect(priceOf('second', 300_000, 25)).toEqual({
@@ -23,6 +23,18 @@ test('a price keeps its inputs beside its total', () => {
   ).toEqual({
     ...{ unit: 'call', unitMicros: 5, quantity: 1, totalMicros: 5, version: 3 },
   })
+})
+
+test.each([
+  [0, '0'],
+  [4, '4'],
+  [90.5, '90.5'],
+  [0.001, '0.001'],
+  [2.7 + 0.1 + 0.2, '3'],
+  [1.0004, '1'],
+  [12_345_678.9, '12345678.9'],
+])('%d counted items are the quantity %s', (counted, text) => {
+  expect(formatQuantity(counted)).toBe(text)
 })
 
 test.each([

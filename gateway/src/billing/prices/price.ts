@@ -14,6 +14,16 @@ export interface Price extends Pick<PriceRule, 'unit' | 'unitMicros' | 'version'
 /** Fractions of counted items are used up to a thousandth. */
 const parts = 1_000
 
+/** A counted quantity as decimal text, exact to the thousandth that is charged. */
+export const formatQuantity = (counted: number): string => {
+  const thousandths = Math.round(counted * parts)
+  const decimals = String(thousandths % parts)
+    .padStart(3, '0')
+    .replace(/0+$/, '')
+  const whole = String(Math.floor(thousandths / parts))
+  return decimals === '' ? whole : `${whole}.${decimals}`
+}
+
 /** The price of a number of seconds, characters, or tokens, rounded up to a whole micro. */
 export const priceAt = (
   { unit, unitMicros, version, resolution, sound, input }: PriceRule,

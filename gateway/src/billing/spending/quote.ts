@@ -37,13 +37,11 @@ export const quoteOf = async (
   refuse: (database: Database) => Promise<ApiError | undefined> = async () => undefined,
 ): Promise<Quote> => {
   const amountMicros = totalOf(heldFor)
-  const nowMs = Date.now()
-  const hold = {
-    caller,
-    taskId: `quote_${nowMs}`,
-    day: new Date(nowMs).toISOString().slice(0, 10),
-    amountMicros,
-  }
+  const taskAt = (atMs: number) => ({
+    id: `quote_${atMs}`,
+    day: new Date(atMs).toISOString().slice(0, 10),
+  })
+  const hold = { caller, taskAt, amountMicros }
   const tryHold = async (database: Database): Promise<never> => {
     const refusal = await refuse(database)
     if (refusal !== undefined) throw new QuoteRollback(refusal)

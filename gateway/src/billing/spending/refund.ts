@@ -7,7 +7,12 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Database } from '../../platform/postgres.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { lockWallet, postMovements, type WalletState } from '../ledger/ledger-store.ts'
-import { findAccountMovement, insertAccountMovement, type AccountMovement } from '../ledger/movement-store.ts'
+import {
+  findAccountMovement,
+  insertAccountMovement,
+  readClock,
+  type AccountMovement,
+} from '../ledger/movement-store.ts'
 import { findCharged } from '../ledger/receipt-store.ts'
 import { dayOfId } from '../ledger/receipt.ts'
 import { findCharge, insertRefund, listRefunds, type Charge } from '../ledger/refund-store.ts'
@@ -122,11 +127,12 @@ export const refund = async (database: Database, order: RefundOrder): Promise<Re
   const amountMicros = amountOf(order, capturedMicros, refundedMicros)
   await assertSpendable(database, charge)
   const { availableMicros, heldMicros } = await lock()
-  const nowMs = Date.now()
-  const id = `mov_${uuidV7(nowMs)}`
-  const day = new Date(nowMs).toISOString().slice(0, 10)
+  const createdAt = await readClock(database)
+  const id = `mov_${uuidV7(createdAt.getTime())}`
+  const day = createdAt.toISOString().slice(0, 10)
   const movement = await insertAccountMovement(database, {
     ...{ id, accountId, wallet, kind: 'refund', amountMicros, actor, reason, reference: reference ?? null },
+    createdAt,
   })
   await insertRefund(database, { id, day, taskId, taskDay, usageDay })
   await postMovements(

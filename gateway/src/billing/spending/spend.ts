@@ -21,8 +21,8 @@ export const walletOf = (caller: Pick<Caller, 'kind'>): Wallet => caller.kind
 /** A request to hold money for a task. */
 export interface Hold {
   caller: Caller
-  taskId: string
-  day: string
+  /** The task or request that the hold is for. An id that contains a time contains that of the hold. */
+  taskAt: (atMs: number) => { id: string; day: string }
   amountMicros: number
 }
 
@@ -220,7 +220,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<Pla
   ])
   const powers = powersOf(wallets, nowMs)
   const movements: Movement[] = []
-  const refusals = holds.map(({ caller, taskId, day, amountMicros }) => {
+  const refusals = holds.map(({ caller, taskAt, amountMicros }) => {
     const { accountId, keyId, currency } = caller
     const wallet = walletOf(caller)
     const power = powers.get(`${accountId}/${wallet}`)
@@ -235,6 +235,7 @@ export const placeHolds = async (database: Database, holds: Hold[]): Promise<Pla
       budget.usedMicros = usedNow(budget, nowMs) + amountMicros
       budget.startedAtMs = Math.max(budget.startedAtMs, startOf(budget.period, nowMs))
     }
+    const { id: taskId, day } = taskAt(nowMs)
     movements.push({ kind: 'hold', accountId, wallet, taskId, day, amountMicros, keyId })
     return undefined
   })

@@ -8,7 +8,8 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Ticket } from '../../admission/admission.ts'
 import { fieldsOf, type Fields } from './fields.ts'
-import { createJsonScan, notJson, spoolingLimits, type ScanLimits } from './json-scan.ts'
+import { notJson } from './json-error.ts'
+import { createJsonScan, spoolingLimits, type ScanLimits } from './json-scan.ts'
 import { receiveBody, type Receiving } from './receive-body.ts'
 import type { Spool } from './spool.ts'
 import { createTextSpool, LongText, type TextSpool } from './spooled-text.ts'
@@ -44,15 +45,16 @@ const parse = (body: Buffer, spool: TextSpool): [string, unknown][] => {
     const text = spool.find(value)
     return text === undefined ? value : new LongText(text)
   }
+  const text = withoutMark(body).toString('utf8')
   let parsed: unknown
   try {
-    const text = withoutMark(body).toString('utf8')
     parsed = spool.isUsed() ? JSON.parse(text, withLongText) : JSON.parse(text)
   } catch (error) {
-    throw notJson(error)
+    // Without its long texts, places in the body are not known.
+    throw notJson(spool.isUsed() ? undefined : text, error)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed) || parsed instanceof LongText) {
-    throw new ApiError('invalid_request', { message: 'The body must be a JSON object.' })
+    throw new ApiError('invalid_request', { message: 'The body must be a JSON object: `{…}`.' })
   }
   return Object.entries(parsed)
 }

@@ -5,6 +5,7 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { notJson } from './json-error.ts'
 import type { TextSpool } from './spooled-text.ts'
 
 export interface ScanLimits {
@@ -53,9 +54,6 @@ const hexDigitOf = (byte: number): number => {
 
 const isHighSurrogate = (code: number) => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number) => code >= 0xdc00 && code <= 0xdfff
-
-export const notJson = (cause?: unknown) =>
-  new ApiError('invalid_request', { message: 'The body is not valid JSON.', cause })
 
 const tooDeep = (depthMax: number) =>
   new ApiError('invalid_request', { message: `The JSON is nested more than ${depthMax} levels deep.` })

@@ -67,6 +67,9 @@ const notUtf8 = (what: string, param?: string) =>
     message: `${what} is not valid UTF-8, or contains the replacement character U+FFFD. Send the form encoded as UTF-8.`,
   })
 
+/** Whether the disk failed, and not the form. */
+const isDiskError = (error: unknown) => (error as NodeJS.ErrnoException).syscall !== undefined
+
 const refused = (message: string) => new ApiError('request_too_large', { message })
 
 const spoolFile = async (
@@ -151,7 +154,11 @@ const createParser = (request: IncomingMessage, { fileBytesMax, fieldBytesMax }:
       },
     })
   } catch (cause) {
-    throw new ApiError('invalid_request', { message: 'The form could not be read.', cause })
+    throw new ApiError('invalid_request', {
+      message:
+        'The form has no boundary. Let your HTTP client set the Content-Type of the form: multipart/form-data; boundary=….',
+      cause,
+    })
   }
 }
 
@@ -169,9 +176,13 @@ export const readForm = async (
   const broken = new AbortController()
   const fail = (cause: unknown) =>
     broken.abort(
-      cause instanceof ApiError
+      cause instanceof ApiError || isDiskError(cause)
         ? cause
-        : new ApiError('invalid_request', { message: 'The form could not be read.', cause }),
+        : new ApiError('invalid_request', {
+            message:
+              'The form is incomplete or malformed: its last boundary is missing, or a part has no header.',
+            cause,
+          }),
     )
   let fieldsBytes = 0
 

@@ -129,7 +129,15 @@ export const receiveBody = async (request: IncomingMessage, receiving: Receiving
       reject(error)
     }
     const unreadable = (cause: unknown) =>
-      refuse(new ApiError('invalid_request', { message: 'The body could not be read.', cause }))
+      refuse(
+        new ApiError('invalid_request', {
+          message:
+            inflater === undefined
+              ? 'The body could not be read: it ended too early.'
+              : 'The body could not be decompressed: it is not complete gzip data, as `Content-Encoding: gzip` says.',
+          cause,
+        }),
+      )
     const onAbort = () => refuse(signal?.reason)
     const onStopped = () => refuse(stopped.signal.reason)
     // A disconnect ends the request but not the inflater. Bytes that arrived but were not read are lost, even if the

@@ -16,6 +16,7 @@ import type { BodyLimits } from '../body/receive-body.ts'
 import { longTextOf } from '../body/spooled-text.ts'
 import type { Call, Handler, Reply } from '../call.ts'
 import type { RequestDetails } from '../completed-request.ts'
+import type { WriteError } from '../error-response.ts'
 import { isUnderOpenAi } from '../openai-base.ts'
 import { readParameters } from '../parameters.ts'
 import { admit, credentialsOf, headerOf, type Admitting } from './admit.ts'
@@ -35,6 +36,7 @@ export interface ApiServer extends Admitting, BodySettings, SlotSettings {
   waitingCreates: WaitingCreates
   /** Waits until another request of this address may be checked; returns the function that ends its checks. */
   beginChecks: (request: FastifyRequest) => Promise<() => void>
+  errorWriterFor: (requestId: string) => WriteError
   /** Why the caller cannot pay for anything this operation makes; undefined if the caller can. */
   findPaymentProblem: (caller: Caller, operation: Operation) => Promise<ApiError | undefined>
   body: BodyLimits
@@ -46,19 +48,23 @@ export interface ApiServer extends Admitting, BodySettings, SlotSettings {
     /** Whether this may repeat a request that has a stored response; such a request is not refused for lack of money. */
     mayReplay: (caller: Caller, operation: string, identity: RequestIdentity) => Promise<boolean>
   }
-  /** The request log records a text as a model or as a task id only if these accept it. */
-  isModel: (text: string) => boolean
+  /** The id of the model with this id or alias. The request log records no other text, and it records the id. */
+  modelIdOf: (name: string) => string | undefined
+  /** The request log records a text as a task only if this accepts it. */
   isTaskId: (text: string) => boolean
 }
 
 /** The model and the task that a request names in its path, query or body, or that its response names. */
 const detailsOf = (
-  { isModel, isTaskId }: Pick<ApiServer, 'isModel' | 'isTaskId'>,
-  { id, model }: { id?: unknown; model?: unknown },
-): RequestDetails => ({
-  ...(typeof model === 'string' && isModel(model) && { model }),
-  ...(typeof id === 'string' && isTaskId(id) && { taskId: id }),
-})
+  { modelIdOf, isTaskId }: Pick<ApiServer, 'modelIdOf' | 'isTaskId'>,
+  { id, model: name }: { id?: unknown; model?: unknown },
+): RequestDetails => {
+  const model = typeof name === 'string' ? modelIdOf(name) : undefined
+  return {
+    ...(model !== undefined && { model }),
+    ...(typeof id === 'string' && isTaskId(id) && { taskId: id }),
+  }
+}
 
 /** The refusal of everything that this caller could create with an operation; undefined if something may be created. */
 type FindOverload = (caller: Caller) => ApiError | undefined
@@ -186,6 +192,7 @@ export const bindOperation = <O extends Operation>(
       note,
       ignore: (name) => ignored.add(name),
       requestId: request.id,
+      writeError: server.errorWriterFor(request.id),
       wantsQuote,
       assertCanPay: beforeExpensive,
       replayOf: undefined,

@@ -9,7 +9,7 @@ import { createConnectionLimit, type ConnectionRefusal } from '../../admission/c
 import { createPacedStarts } from '../../admission/paced-starts.ts'
 import { createStallWatch } from '../../admission/stalled-connections.ts'
 import { isAddressAllowed } from '../../auth/caller.ts'
-import { rawProblem } from '../error-response.ts'
+import { createListeningSockets } from './listening-sockets.ts'
 import { createPipelining } from './pipelining.ts'
 
 export interface ConnectionSettings {
@@ -34,7 +34,12 @@ const refusals: Record<ConnectionRefusal, ApiError> = {
 }
 
 /** Makes servers that share one set of limits: Fastify listens with one server per address of the host name. */
-export const createServers = (settings: ConnectionSettings, createRequestId: () => string) => {
+export const createServers = (
+  settings: ConnectionSettings,
+  rawProblem: (error: ApiError) => string,
+  /** Wraps the listener of requests. */
+  refuseOverload: (handle: RequestListener) => RequestListener,
+) => {
   const { trustedProxies } = settings
   const isTrustedProxy = (address: string) => isAddressAllowed({ addresses: trustedProxies }, address)
   const { admit, cutOff } = createConnectionLimit({
@@ -60,10 +65,13 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
     begin(addressPrefixOf(address), { start, isGone: () => socket.destroyed })
   }
 
+  const listeningSockets = createListeningSockets()
   const created: Server[] = []
   const create = (handle: RequestListener, options: ServerOptions): Server => {
-    const server = createServer(options, settings.serialisesRequests ? serialise(handle) : handle)
+    const gated = refuseOverload(handle)
+    const server = createServer(options, settings.serialisesRequests ? serialise(gated) : gated)
     created.push(server)
+    listeningSockets.addTo(server)
     // Node's own listener sets up the parser; a refused connection never gets one.
     const serve = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection').on('connection', (socket: Socket) => {
@@ -77,7 +85,7 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
         })
         return
       }
-      socket.end(rawProblem(refusals[refusal], createRequestId()), () => socket.destroy())
+      socket.end(rawProblem(refusals[refusal]), () => socket.destroy())
     })
     return server
   }
@@ -89,6 +97,8 @@ export const createServers = (settings: ConnectionSettings, createRequestId: () 
     closeIdle: () => {
       for (const server of created) server.closeIdleConnections()
     },
+    /** Accepts no more connections on the sockets that are not the server's own. */
+    closeListeningSockets: listeningSockets.close,
     stop: stalls.stop,
   }
 }

@@ -3,6 +3,7 @@ import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 
+import { nearestName } from '../../platform/nearest-name.ts'
 import { fieldsOf, type Fields } from '../body/fields.ts'
 import { readBoolean, readParameters } from '../parameters.ts'
 
@@ -13,18 +14,31 @@ const queryNamesOf = ({ parameters, creates }: Operation) => {
   return { optional, requiredNames, names: [...requiredNames, ...Object.keys(optional)] }
 }
 
+/** A filter without effect would show an operator everything, as if everything matched. */
+const rejectUnknown = (given: object, names: string[]): void => {
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  const nearest = nearestName(unknown.slice(0, 100), names)
+  throw new ApiError('invalid_parameter', {
+    param: unknown.slice(0, 100),
+    message: `There is no parameter '${unknown.slice(0, 100)}' here.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`} Use: ${names.join(', ')}.`,
+  })
+}
+
 /**
- * Makes the reader of an operation's query parameters; it ignores parameters that the operation does not know. The
- * schema is built once, when the operation is bound.
+ * Makes the reader of an operation's query parameters. It rejects unknown parameters of the operators' lists, and ignores
+ * those of other operations. The schema is built once, when the operation is bound.
  */
 export const queryReader = (operation: Operation) => {
   const { optional, requiredNames, names } = queryNamesOf(operation)
   const optionalSet = Type.Object(
     Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, Type.Optional(schema)])),
   )
+  const isFiltered = operation.access === 'operator' && operation.method === 'GET'
   return (request: FastifyRequest): Record<string, string> => {
     if (names.length === 0) return {}
     const given = request.query as Record<string, string | string[]>
+    if (isFiltered) rejectUnknown(given, names)
     const texts = new Map<string, string>()
     for (const name of names) {
       const value = given[name]

@@ -3,10 +3,9 @@
  * independent of what the operations do.
  */
 import type { IncomingMessage } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
 
 import underPressure from '@fastify/under-pressure'
-import { ApiError } from '@kinora/contract/errors'
+import { ApiError, errors } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
@@ -17,8 +16,7 @@ import type { Authenticate } from '../../auth/authenticate.ts'
 import { isAddressAllowed } from '../../auth/caller.ts'
 import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
 import type { Log } from '../../platform/log.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
-import { version } from '../../platform/version.ts'
+import { createRequestId } from '../../platform/request-id.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
 import {
@@ -27,11 +25,20 @@ import {
   isOverloadRefusal,
   type RequestLog,
 } from '../completed-request.ts'
-import { rawProblem, sendProblem } from '../error-response.ts'
+import {
+  createErrorWriter,
+  rawProblem,
+  sendProblem,
+  writeProblem,
+  type WriteError,
+} from '../error-response.ts'
 import { isUnderOpenAi, withoutOpenAiBase } from '../openai-base.ts'
 import { credentialsOf } from './admit.ts'
 import { createClosing } from './closing.ts'
+import { createForwardedFor } from './forwarded-for.ts'
+import { serveHealthChecks, type Readiness } from './health-checks.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
+import { refuseOverload } from './refuse-overload.ts'
 import { refuseUnknownPath, servePaths, type Audience } from './serve-paths.ts'
 
 export interface ServerSettings extends ConnectionSettings {
@@ -39,6 +46,8 @@ export interface ServerSettings extends ConnectionSettings {
   operations: Operation[]
   /** Who the health checks and the unknown paths of this server are for. */
   audience: Audience
+  /** Where clients reach the public API. */
+  publicUrl: string
   allowedHosts: AllowedHosts
   /** The process counts as overloaded above these values; 0 switches a check off. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
@@ -49,11 +58,6 @@ export interface RequestLimits {
   healthCheck: RateLimit['healthCheck']
   waitingCreates: WaitingCreates
   likelyAccount: Authenticate['likelyAccount']
-}
-
-export interface Readiness {
-  /** The reasons why this process cannot serve; empty when it is ready. */
-  problems: () => Promise<string[]>
 }
 
 const exposedHeaders = [
@@ -68,6 +72,7 @@ const exposedHeaders = [
   'etag',
   'x-engine',
   'x-engine-wanted',
+  'x-translation',
   'x-audio-format',
   'openai-poll-after-ms',
   'x-queue-position',
@@ -75,8 +80,6 @@ const exposedHeaders = [
   'preference-applied',
   'idempotent-replayed',
 ].join(', ')
-
-const createRequestId = () => `req_${uuidV7()}`
 
 const isCreate = ({ routeOptions }: FastifyRequest) => routeOptions.config.creates === true
 
@@ -109,14 +112,11 @@ const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number)
 
 const lingerMs = 10_000
 
-/** A probe that waits longer than this for the database is answered without it. */
-const readinessTimeoutMs = 2_000
-
 /**
  * After the response, the rest of an unread body is still received for a moment: a client whose connection is closed
  * while it sends never sees the response. A client that is still sending after that is disconnected.
  */
-const stopLingering = ({ raw }: FastifyRequest) => {
+const stopLingering = (raw: IncomingMessage) => {
   if (raw.complete || raw.destroyed) return
   const timer = setTimeout(() => raw.socket.destroy(), lingerMs)
   timer.unref()
@@ -145,6 +145,7 @@ export const createServer = (
   // The fields of these lines are plain values that are chosen one by one, so that there is nothing to redact in them.
   const requestLines = log.child({}, { redact: { paths: [], censor: '' } })
   const start = createPacedStarts({ runningMax: checksPerAddress, perTick: checksPerTick })
+  const forwardedFor = createForwardedFor(settings.trustedProxies, log)
   const audienceOf = ({ routeOptions: { config } }: FastifyRequest) => config.audience ?? settings.audience
   const scopeOf = (request: FastifyRequest) =>
     audienceOf(request) === 'operators' ? 'operators' : 'customers'
@@ -152,10 +153,10 @@ export const createServer = (
   const isProber = (address: string) =>
     isAddressAllowed({ addresses: [...loopback, ...settings.trustedProxies] }, address)
   /** Waits until this request may be checked; returns the function that ends its checks. */
-  const beginChecks = async (request: FastifyRequest, isRefused = false): Promise<() => void> => {
+  const beginChecks = async (request: FastifyRequest): Promise<() => void> => {
     if (!settings.serialisesRequests) return () => undefined
-    // Operators, reads and refusals do not wait behind the creates of the same address.
-    const scope = isRefused ? 'refusals' : isCreate(request) ? 'creates' : scopeOf(request)
+    // Operators and reads do not wait behind the creates of the same address.
+    const scope = isCreate(request) ? 'creates' : scopeOf(request)
     return new Promise((resolve) => start(addressPrefixOf(request.ip), { start: resolve }, scope))
   }
 
@@ -167,7 +168,7 @@ export const createServer = (
 
   /** Decided on arrival, so that a refusal does not wait behind accepted creates. */
   const refusalOf = (owner: string): ApiError | undefined =>
-    app.isUnderPressure() ? overloaded() : limits.waitingCreates.refusalFor(owner)
+    app.isUnderPressure() ? overloaded : limits.waitingCreates.refusalFor(owner)
 
   /** Runs for unknown paths as well. */
   const limit = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -187,11 +188,12 @@ export const createServer = (
     // A webhook with a valid signature does not count against its address; its handler counts the others.
     if (operation !== undefined && audience === 'providers') return
     const owner = ownerOf(request)
+    // At once: every wait for others, or for the limit of the address, would take a turn of the busy event loop.
     const refusal = owner === undefined ? undefined : refusalOf(owner)
-    const end = await beginChecks(request, refusal !== undefined)
+    if (refusal !== undefined) throw refusal
+    const end = await beginChecks(request)
     // Counted from here: until now it waited for other requests of its own address.
-    const leave =
-      owner !== undefined && refusal === undefined ? limits.waitingCreates.enter(owner) : undefined
+    const leave = owner === undefined ? undefined : limits.waitingCreates.enter(owner)
     request.endChecks = () => {
       end()
       leave?.()
@@ -201,12 +203,32 @@ export const createServer = (
     else reply.raw.once('close', request.endChecks)
     request.addressStanding = await limits.address(request.ip, scopeOf(request))
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
-    if (refusal !== undefined) throw refusal
   }
   let isDraining = false
   let isClosing = false
   const closing = createClosing()
-  const servers = createServers(settings, createRequestId)
+  const rawResponse = (error: ApiError) => rawProblem(error, settings.publicUrl, createRequestId())
+  const handleError = sendProblem(log, settings.publicUrl)
+  const servers = createServers(
+    settings,
+    rawResponse,
+    refuseOverload(settings.operations, {
+      isOverloaded: () => app.isUnderPressure() || limits.waitingCreates.isFull(),
+      refusalOf,
+      likelyAccount: limits.likelyAccount,
+      write: (request, response, error) => {
+        const requestId = createRequestId()
+        writeProblem(response, error, createErrorWriter(settings.publicUrl, requestId), {
+          ...headersOfEveryReply(requestId, 'customers'),
+          ...(isDraining && { connection: 'close' }),
+        })
+        discardBody(request)
+        stopLingering(request)
+      },
+      onRefused: (operation, { code }) =>
+        requestLog.countOverload({ operation, status: errors[code].status }),
+    }),
+  )
   const app = fastify({
     serverFactory: (handle) => {
       const server = servers.create(handle, {
@@ -250,15 +272,15 @@ export const createServer = (
       }
       const message =
         error.code === 'HPE_HEADER_OVERFLOW' ? 'The headers are too large.' : 'The request is not valid HTTP.'
-      socket.end(rawProblem(new ApiError('invalid_request', { message }), createRequestId()))
+      socket.end(rawResponse(new ApiError('invalid_request', { message })))
     },
     // Fastify answers a path that it cannot decode before any hook runs. It ignores X-Forwarded-For there, so behind a
     // proxy only these requests count against the proxy's address.
     frameworkErrors: (error, request, reply) => {
       reply.headers(headersOfEveryReply(request.id, audienceOf(request)))
       limit(request, reply).then(
-        () => sendProblem(log)(error, request, reply),
-        (refusal: unknown) => sendProblem(log)(refusal, request, reply),
+        () => handleError(error, request, reply),
+        (refusal: unknown) => handleError(refusal, request, reply),
       )
     },
   }) as unknown as FastifyInstance
@@ -280,10 +302,15 @@ export const createServer = (
   app.decorateRequest('addressStanding', undefined)
   app.decorateRequest('endChecks', undefined)
   app.decorateRequest('details', undefined)
-  app.setErrorHandler(sendProblem(log))
+  app.setErrorHandler(handleError)
+  let listeningSocketsClosed: Promise<void> | undefined
+  app.addHook('preClose', async () => {
+    listeningSocketsClosed = servers.closeListeningSockets()
+  })
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOfEveryReply(request.id, audienceOf(request)))
+    forwardedFor(request.raw)
     await limit(request, reply)
   })
   // Set when the response is sent and not when the request arrives: otherwise requests under way would leave their
@@ -294,7 +321,7 @@ export const createServer = (
     discardBody(request.raw)
   })
   app.addHook('onResponse', async (request, reply) => {
-    stopLingering(request)
+    stopLingering(request.raw)
     // A response that began before the shutdown has not told its client that the connection will be closed.
     if (isClosing) setImmediate(servers.closeIdle)
     if (request.routeOptions.config.isHealthCheck === true) return
@@ -311,42 +338,13 @@ export const createServer = (
   app.setNotFoundHandler(refuseUnknownPath)
   servePaths(app, settings.operations)
 
-  // Health checks are frequent and not worth a log line.
-  const healthCheck = { config: { isHealthCheck: true } }
-  app.get('/livez', healthCheck, async () => ({ status: 'ok' }))
-  // Readiness needs no key, so concurrent requests share one query of the database.
-  let pendingProblems: Promise<string[]> | undefined
-  const findProblems = () => {
-    pendingProblems ??= readiness.problems().finally(() => {
-      pendingProblems = undefined
-    })
-    return pendingProblems
-  }
-  const findProblemsInTime = async (): Promise<string[]> => {
-    const late = new AbortController()
-    const noResponse = pause(readinessTimeoutMs, ['the database does not respond'], { signal: late.signal })
-    // The pause rejects when it is no longer needed.
-    noResponse.catch(() => undefined)
-    try {
-      return await Promise.race([findProblems(), noResponse])
-    } finally {
-      late.abort()
-    }
-  }
-  const ready = async () => {
-    const problems = isDraining ? ['draining'] : await findProblemsInTime()
-    if (problems.length > 0) {
-      throw new ApiError('service_unavailable', { message: `Not ready: ${problems.join('; ')}.` })
-    }
-    return { status: 'ok', version }
-  }
-  app.get('/readyz', healthCheck, ready)
-  app.get('/healthz', healthCheck, ready)
+  serveHealthChecks(app, readiness, { isDraining: () => isDraining, forwardedFor })
 
   return {
     app,
     closing,
     beginChecks,
+    errorWriterFor: (requestId: string): WriteError => createErrorWriter(settings.publicUrl, requestId),
     /** Fails readiness, makes clients reconnect elsewhere, then closes when the requests under way have ended. */
     drain: async (lameDuckMs: number) => {
       isDraining = true
@@ -354,15 +352,13 @@ export const createServer = (
       isClosing = true
       closing.begin()
       await app.close()
+      await listeningSocketsClosed
       servers.stop()
     },
   }
 }
 
 declare module 'fastify' {
-  interface FastifyContextConfig {
-    isHealthCheck?: boolean
-  }
   interface FastifyRequest {
     /** What is left of the rate limit of the address; undefined if the request does not count. */
     addressStanding: LimitStanding | undefined

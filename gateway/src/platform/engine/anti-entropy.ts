@@ -17,10 +17,8 @@ export interface EngineLoop {
 
 /** The open tasks of one kind. */
 export interface CarriedTasks {
-  /** The workflow that carries them. */
-  workflow: string
-  /** Workflows that carry tasks which an earlier version has started. */
-  earlierWorkflows: string[]
+  /** The service of their runs. */
+  service: string
   /** The current runs of all open tasks, or of these, that the engine should carry. */
   readRuns: (taskIds?: string[]) => Promise<(Run & { isNew: boolean })[]>
   /** The last runs of tasks whose outcome or deadline no run has processed. */
@@ -57,8 +55,6 @@ const keysPerQuery = 500
 /** An invocation in another state is executing, or about to. */
 const isResting = ({ status }: Invocation) => ['suspended', 'backing-off', 'paused'].includes(status)
 
-const workflowsOf = ({ workflow, earlierWorkflows }: CarriedTasks) => [workflow, ...earlierWorkflows]
-
 const chunksOf = <Item>(items: Item[]): Item[][] =>
   Array.from({ length: Math.ceil(items.length / keysPerQuery) }, (_, index) =>
     items.slice(index * keysPerQuery, (index + 1) * keysPerQuery),
@@ -72,20 +68,20 @@ const confirmLost = async (engine: Engine, tasks: CarriedTasks, seemLost: Run[])
     const keys = new Set(current.map(runKey))
     const still = chunk.filter((run) => keys.has(runKey(run)))
     if (still.length === 0) continue
-    const carried = await readInvocations(engine, workflowsOf(tasks), still.map(runKey))
+    const carried = await readInvocations(engine, [tasks.service], still.map(runKey))
     const carriedKeys = new Set(carried.map(({ key }) => key))
     lost.push(...still.filter((run) => !carriedKeys.has(runKey(run))))
   }
   return lost
 }
 
-const restart = async (engine: Engine, { workflow, renew }: CarriedTasks, runs: Run[]): Promise<number> => {
+const restart = async (engine: Engine, { service, renew }: CarriedTasks, runs: Run[]): Promise<number> => {
   let count = 0
   for (const chunk of chunksOf(runs)) {
     const renewed = await renew(chunk)
     count += renewed.length
     // The next check finds those that fail.
-    await Promise.allSettled(renewed.map((run) => engine.start(workflow, runKey(run))))
+    await Promise.allSettled(renewed.map((run) => engine.start(service, run)))
   }
   return count
 }
@@ -114,9 +110,7 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
   // The tasks are read first: what starts in between is not missed in the engine's list.
   const runsOf = await Promise.all(carried.map(({ readRuns }) => readRuns()))
   const wanted = await loops()
-  const services = [
-    ...new Set([...wanted.map(({ loop }) => loop), ...carried.flatMap((tasks) => workflowsOf(tasks))]),
-  ]
+  const services = [...new Set([...wanted.map(({ loop }) => loop), ...carried.map(({ service }) => service)])]
   const invocations = await readInvocations(engine, services)
   const byService = Map.groupBy(invocations, ({ service }) => service)
   const running = new Set(invocations.map(({ service, key }) => `${service}/${key}`))
@@ -137,7 +131,7 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
   }
   for (const [index, tasks] of carried.entries()) {
     const runs = runsOf[index] ?? []
-    const ofTasks = workflowsOf(tasks).flatMap((workflow) => byService.get(workflow) ?? [])
+    const ofTasks = byService.get(tasks.service) ?? []
     const carriedKeys = new Set(ofTasks.map(({ key }) => key))
     // The start of a new run may still be under way.
     const seemLost = runs.filter((run) => !run.isNew && !carriedKeys.has(runKey(run)))

@@ -4,7 +4,7 @@ export interface Run {
   run: number
 }
 
-/** The engine's key of a run. A run that has ended cannot start again, so the next run has a new key. */
+/** The engine's idempotency key of a run. */
 export const runKey = ({ taskId, run }: Run): string => `${taskId}~${run}`
 
 export const parseRunKey = (key: string): Run => {

@@ -13,13 +13,6 @@ export interface RunningSteps {
   stop: () => Promise<void>
 }
 
-/** What the workflows and loops of a worker share. */
-export interface Execution {
-  steps: RunningSteps
-  /** After this time without progress the engine suspends a run. */
-  suspendAfterMs: number
-}
-
 export const createRunningSteps = (): RunningSteps => {
   const stopping = new AbortController()
   const running = new Set<Promise<unknown>>()

@@ -2,7 +2,7 @@
 import type { Database } from '../postgres.ts'
 
 // Ends the transaction of a frozen worker, so that another can execute the tick.
-export const idleTimeout = '3s'
+const idleTimeout = '3s'
 
 /**
  * Records that a tick claims tasks. Returns false if it has done so before: the engine repeats a tick whose worker it

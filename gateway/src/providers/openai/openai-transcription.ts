@@ -1,5 +1,5 @@
 import { engineIn } from '../kit/engine.ts'
-import { failureOfAnswer, failureOfOurs } from '../kit/http/classify.ts'
+import { type AnswerHeaders, failureOfAnswer, failureOfOurs, one } from '../kit/http/classify.ts'
 import { type FieldPart, type FilePart, multipart } from '../kit/http/multipart.ts'
 import { isJson, readText } from '../kit/http/response-body.ts'
 import { readSseEvents } from '../kit/http/sse-events.ts'
@@ -47,7 +47,10 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
       answerBytesMax: longestAnswerBytes,
       signal,
     })
-    return { ...transcriptIn(body, job), engine: isOurs ? engineIn(headers) : undefined }
+    const transcript = transcriptIn(body, job)
+    return isOurs
+      ? { ...transcript, engine: engineIn(headers), translation: translationIn(headers) }
+      : { ...transcript, engine: undefined }
   }
 
   async function streamTranscript(job: TranscriptionJob, signal: AbortSignal): Promise<TranscriptStream> {
@@ -106,6 +109,12 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
   }
 
   return { transcribe, streamTranscript }
+}
+
+/** Whether the built-in provider left text untranslated. */
+function translationIn(headers: AnswerHeaders): Transcript['translation'] {
+  const value = one(headers['x-translation'])
+  return value === 'none' || value === 'partial' ? value : undefined
 }
 
 const what = ({ task }: TranscriptionJob) => (task === 'translate' ? 'translation' : 'transcription')

@@ -54,6 +54,8 @@ export interface Transcript {
   segments: SpeechSegment[] | undefined
   words: Word[] | undefined
   engine: Engine | undefined
+  /** Set if the provider left all or a part of the text untranslated, because it doubts its translation. */
+  translation?: 'none' | 'partial' | undefined
 }
 
 export interface TranscriptStream {

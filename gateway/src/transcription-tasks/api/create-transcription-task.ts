@@ -38,7 +38,7 @@ export const createTranscriptionTask =
     if (task === 'translate' && !model.endpoints.includes(translations)) {
       throw new ApiError('invalid_parameter', {
         param: 'task',
-        message: `'${model.id}' does not support translation.`,
+        message: `'${model.name}' does not support translation.`,
       })
     }
     const order: TranscriptionOrder = {

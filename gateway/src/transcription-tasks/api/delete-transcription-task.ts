@@ -2,9 +2,10 @@ import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../../http/call.ts'
+import { isFinal } from '../../tasks/task.ts'
 import { settleTranscription, type SettleDependencies } from '../lifecycle/settle-transcription.ts'
 import { deleteFinishedTranscription } from '../transcription-task-store.ts'
-import { failed, isFinal } from '../transcription-task.ts'
+import { failed } from '../transcription-task.ts'
 import { readTranscription } from './read-transcription.ts'
 
 /**

@@ -7,9 +7,10 @@ import { engineHeaders } from '../../audio/provider-problem.ts'
 import { needsSegments, writeTranscript } from '../../audio/transcript-formats.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
+import { isFinal } from '../../tasks/task.ts'
 import { mergeTranscripts } from '../segments/merge-transcripts.ts'
 import { readTranscripts } from '../segments/segment-store.ts'
-import { isFinal, type TranscriptionTask } from '../transcription-task.ts'
+import type { TranscriptionTask } from '../transcription-task.ts'
 import { readTranscription } from './read-transcription.ts'
 
 const assertHasTranscript = ({ state, errorMessage, expiresAt, hasTranscript }: TranscriptionTask) => {
@@ -38,7 +39,7 @@ export const getTranscript =
     if (needsSegments(format) && !order.hasTimestamps) {
       throw new ApiError('invalid_parameter', {
         param: 'response_format',
-        message: `'${task.model}' does not provide timestamps. Use json or text.`,
+        message: `'${task.modelName}' does not provide timestamps. Use json or text.`,
       })
     }
     const { transcripts, endMs } = await readTranscripts(database, task.id)

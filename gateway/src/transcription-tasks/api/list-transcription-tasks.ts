@@ -1,10 +1,11 @@
 import type { operations } from '@kinora/contract/operations'
 
-import { positionOfTask } from '../../billing/ledger/task-position.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
+import { positionOfTask } from '../../tasks/task-position.ts'
 import { createdAtOfTranscription } from '../transcription-id.ts'
-import { findCreationTime, listTranscriptions } from '../transcription-task-store.ts'
+import { listTranscriptions } from '../transcription-task-store.ts'
+import { transcriptionTables } from '../transcription-task.ts'
 import { presentTranscriptionTask } from './present-transcription-task.ts'
 
 export const listTranscriptionTasks =
@@ -27,9 +28,9 @@ export const listTranscriptionTasks =
           ? undefined
           : await positionOfTask(
               database,
+              transcriptionTables,
               { id: after, accountId, order },
               createdAtOfTranscription(after),
-              findCreationTime,
             ),
       // One more than the page shows whether there are more.
       limit: limit + 1,

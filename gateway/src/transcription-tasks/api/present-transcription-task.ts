@@ -9,7 +9,7 @@ export const presentTranscriptionTask = (task: TranscriptionTask): Transcription
   return {
     id: task.id,
     object: 'transcription.task',
-    model: task.model,
+    model: task.modelName,
     task: task.order.task,
     status: task.state,
     progress: isCompleted ? 100 : Math.min(99, Math.floor((100 * task.doneMs) / task.durationMs)),

@@ -7,7 +7,7 @@ import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
 import type { PriceList } from '../../billing/prices/price-list.ts'
-import { totalOf } from '../../billing/prices/price.ts'
+import { formatQuantity, totalOf } from '../../billing/prices/price.ts'
 import { quoteOf } from '../../billing/spending/quote.ts'
 import { placeHolds, walletOf } from '../../billing/spending/spend.ts'
 import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
@@ -17,8 +17,8 @@ import type { Postgres } from '../../platform/postgres.ts'
 import { refusalOfWait } from '../../routing/queue-overload.ts'
 import type { QueueWait } from '../../routing/queue-wait.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
-import { recordingQueue } from '../open-transcription-store.ts'
-import { createTranscriptionId } from '../transcription-id.ts'
+import { recordingQueue } from '../recording-queue-store.ts'
+import { createTranscriptionId, dayOfTranscription, transcriptionIdAt } from '../transcription-id.ts'
 import { findTranscription, insertTranscription } from '../transcription-task-store.ts'
 import type { TranscriptionOrder, TranscriptionTask } from '../transcription-task.ts'
 
@@ -54,8 +54,6 @@ export interface AdmitDependencies {
   storeResponses: StoreResponses
 }
 
-export const recordingKeyOf = (day: string, taskId: string): string => `recordings/${day}/${taskId}`
-
 export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitRecording => {
   const { postgres, mediaStore, prices, deadlineMs, storeResponses } = dependencies
   const { queueWait, waitMsMax, wakeDispatcher } = dependencies
@@ -63,17 +61,22 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
     prices.pricesOf(model)({ counted: { minute: durationSeconds } })
   const admitRecording: AdmitRecording = async (admission) => {
     const { caller, model, order, path, durationSeconds } = admission
-    const createdAt = new Date()
-    const id = createTranscriptionId(createdAt.getTime())
-    const day = createdAt.toISOString().slice(0, 10)
+    const storedAt = new Date()
+    // The file is stored before the database's clock determines the time in the task's id, so its name is another id.
+    const fileId = createTranscriptionId(storedAt.getTime())
+    const recordingKey = `recordings/${storedAt.toISOString().slice(0, 10)}/${fileId}`
+    const taskAt = (atMs: number) => {
+      const id = transcriptionIdAt(fileId, atMs)
+      return { id, day: dayOfTranscription(id) ?? '' }
+    }
     const lines = pricesFor(admission)
     const durationMs = Math.ceil(durationSeconds * 1000)
     let task: TranscriptionTask = {
-      id,
-      day,
+      ...taskAt(storedAt.getTime()),
       accountId: caller.accountId,
       keyId: caller.keyId,
       model: model.id,
+      modelName: model.name,
       state: 'pending',
       order,
       durationMs,
@@ -83,31 +86,31 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
       holdMicros: totalOf(lines),
       errorCode: null,
       errorMessage: null,
-      recordingKey: recordingKeyOf(day, id),
-      createdAt,
+      recordingKey,
+      createdAt: storedAt,
       finishedAt: null,
       expiresAt: null,
       hasTranscript: false,
     }
-    await mediaStore.adopt(recordingKeyOf(day, id), path)
+    await mediaStore.adopt(recordingKey, path)
     try {
       await postgres.transaction(async (database) => {
-        const hold = { caller, taskId: id, day, amountMicros: task.holdMicros }
+        const hold = { caller, taskAt, amountMicros: task.holdMicros }
         const { refusals, at, atMs } = await placeHolds(database, [hold])
         if (refusals[0] !== undefined) throw refusals[0]
-        task = { ...task, createdAt: new Date(atMs) }
+        task = { ...task, ...taskAt(atMs), createdAt: new Date(atMs) }
         await insertTranscription(database, task, new Date(atMs + deadlineMs + 2 * durationMs), at)
         const response = admission.responseToStore(task)
         if (response !== undefined) await storeResponses(database, [response])
       })
     } catch (error) {
       if (!(error instanceof CommitOutcomeUnknown)) {
-        await mediaStore.remove(recordingKeyOf(day, id))
+        await mediaStore.remove(recordingKey)
         throw error
       }
       // Even if the task is not found, its commit may still succeed, so the file stays. Retention removes files that no
       // task owns.
-      const committed = await findTranscription(postgres, day, id).catch(() => undefined)
+      const committed = await findTranscription(postgres, task.day, task.id).catch(() => undefined)
       if (committed === undefined) throw error
     }
     queueWait.add(recordingQueue.queue, recordingQueue.model, caller.accountId)
@@ -122,10 +125,10 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
     )
   admitRecording.quote = (admission) => {
     const { caller, model, order, durationSeconds } = admission
-    const parameters = { ...order, seconds: durationSeconds }
+    const parameters = { ...order, seconds: formatQuantity(durationSeconds) }
     return quoteOf(
       postgres,
-      { caller, model: model.id, heldFor: pricesFor(admission), parameters },
+      { caller, model: model.name, heldFor: pricesFor(admission), parameters },
       async () => admitRecording.overloadOf(caller.accountId),
     )
   }

@@ -7,9 +7,8 @@ import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { dayOfTranscription } from '../transcription-id.ts'
-import { finishTranscription, clearRecordingKey } from '../transcription-task-store.ts'
+import { clearRecordingKey, findTranscription, finishTranscription } from '../transcription-task-store.ts'
 import type { Ending } from '../transcription-task.ts'
-import { recordingKeyOf } from './admit-recording.ts'
 
 export interface SettleDependencies {
   postgres: Postgres
@@ -45,7 +44,9 @@ export const settleTranscription = async (
     wakeDispatcher()
   }
   try {
-    await mediaStore.remove(recordingKeyOf(day, taskId))
+    const recordingKey = (await findTranscription(postgres, day, taskId))?.recordingKey ?? null
+    if (recordingKey === null) return
+    await mediaStore.remove(recordingKey)
     await clearRecordingKey(postgres, day, taskId)
   } catch (error) {
     log.warn({ err: error, taskId }, 'recording.not-removed')

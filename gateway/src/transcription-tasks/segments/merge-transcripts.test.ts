@@ -100,3 +100,15 @@ describe('merged transcripts', () => {
     expect(mergeTranscripts([silentTranscript(false)]).segments).toBeUndefined()
   })
 })
+
+test.each([
+  ['nothing is said if all was translated', [undefined, undefined], undefined],
+  ['all of the text is untranslated', ['none', 'none'], 'none'],
+  ['a part of the text is untranslated', ['none', undefined], 'partial'],
+  ['a part of one segment is untranslated', ['partial', undefined], 'partial'],
+] as const)('%s', (_, translations, expected) => {
+  const placed = translations.map((translation, n) =>
+    placedTranscript({ ...transcript('Hola.'), translation }, recordingSegment(n * 1_000, (n + 1) * 1_000)),
+  )
+  expect(mergeTranscripts([...placed, silentTranscript(true)]).translation).toBe(expected)
+})

@@ -19,7 +19,7 @@ const toMs = (seconds: number) => Math.round(seconds * 1000)
  * the segment and never decrease.
  */
 export const placedTranscript = (
-  { text, language, segments: speech, engine }: Transcript,
+  { text, language, segments: speech, engine, translation }: Transcript,
   { startMs, endMs }: RecordingSegment,
 ): SegmentTranscript => {
   let earliestMs = startMs
@@ -29,7 +29,13 @@ export const placedTranscript = (
     earliestMs = fromMs
     return { ...each, start: fromMs / 1000, end: within(each.end) / 1000 }
   })
-  return { text: text.trim(), language: language ?? null, speech: placed ?? null, engine: engine ?? null }
+  return {
+    text: text.trim(),
+    language: language ?? null,
+    speech: placed ?? null,
+    engine: engine ?? null,
+    ...(translation !== undefined && { translation }),
+  }
 }
 
 const silent: SegmentTranscript = { text: '', language: null, speech: [], engine: null }
@@ -47,6 +53,13 @@ const languageOf = (transcripts: SegmentTranscript[]): string | undefined => {
   return [...lengths].toSorted(([, a], [, b]) => b - a)[0]?.[0]
 }
 
+/** How much of the text was left untranslated; undefined if nothing was. */
+const translationOf = (transcripts: SegmentTranscript[]): Transcript['translation'] => {
+  const spoken = transcripts.filter(({ text }) => text !== '')
+  if (!spoken.some(({ translation }) => translation !== undefined)) return undefined
+  return spoken.every(({ translation }) => translation === 'none') ? 'none' : 'partial'
+}
+
 /** Merges the transcripts of all recording segments, in order, into the transcript of the recording. */
 export const mergeTranscripts = (
   transcripts: SegmentTranscript[],
@@ -57,4 +70,5 @@ export const mergeTranscripts = (
     ? undefined
     : transcripts.flatMap(({ speech }) => speech ?? []),
   engine: transcripts.find(({ engine }) => engine !== null)?.engine ?? undefined,
+  translation: translationOf(transcripts),
 })

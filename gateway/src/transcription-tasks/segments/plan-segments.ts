@@ -3,18 +3,27 @@
  * each step is short and a crash does not lose the progress.
  */
 import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
+import type { Run } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
-import { returnToQueue, beginStep } from '../open-transcription-store.ts'
-import { findTranscription, markProcessing } from '../transcription-task-store.ts'
-import { failed, type Ending, type TranscriptionTask } from '../transcription-task.ts'
-import { whileCurrent } from '../while-current.ts'
+import { returnToQueue } from '../../tasks/queue-store.ts'
+import { beginStep } from '../../tasks/run-store.ts'
+import { markProcessing } from '../../tasks/task-store.ts'
+import { whileCurrent } from '../../tasks/while-current.ts'
+import { findTranscription } from '../transcription-task-store.ts'
+import {
+  checkEveryMs,
+  failed,
+  transcriptionTables as tables,
+  type Ending,
+  type TranscriptionTask,
+} from '../transcription-task.ts'
 import { silentTranscript } from './merge-transcripts.ts'
 import { planCuts } from './plan-cuts.ts'
 import type { ReadLevels } from './read-levels.ts'
-import { insertSegments, readPlan } from './segment-store.ts'
+import { insertSegments, readPlan, type Plan } from './segment-store.ts'
 
 export interface PlanDependencies {
   postgres: Postgres
@@ -41,8 +50,8 @@ const planStretch = async (
   { postgres, mediaStore, readLevels }: PlanDependencies,
   task: TranscriptionTask,
   recordingKey: string,
+  { count, endMs: startMs }: Plan,
 ): Promise<StepResult> => {
-  const { count, endMs: startMs } = await readPlan(postgres, task.id)
   const { levels, lengthMs } = await mediaStore.withLocalPath(recordingKey, (path) =>
     readLevels(path, startMs, stretchMs),
   )
@@ -65,34 +74,34 @@ const planStretch = async (
       n: count + index,
       transcript: isSilent ? silentTranscript(task.order.hasTimestamps) : null,
     })),
+    isLast,
   )
   return { kind: isLast ? 'done' : 'repeat' }
 }
 
-export const planSegments = async (
-  dependencies: PlanDependencies,
-  taskId: string,
-  run: number,
-): Promise<StepResult> => {
+export const planSegments = async (dependencies: PlanDependencies, run: Run): Promise<StepResult> => {
   const { postgres, log, wakeDispatcher } = dependencies
-  const open = await beginStep(postgres, { taskId, run })
+  const { taskId } = run
+  const open = await beginStep(postgres, tables, run)
   const task = open && (await findTranscription(postgres, open.day, taskId))
   if (open === undefined || task === undefined || task.recordingKey === null) return { kind: 'stop' }
   if (open.isOverdue) return failed('task_timeout')
-  await markProcessing(postgres, open.day, taskId)
+  const plan = await readPlan(postgres, taskId)
+  if (plan.isComplete) return { kind: 'done' }
+  await markProcessing(postgres, tables, [task])
   const { recordingKey } = task
-  return whileCurrent(dependencies, { taskId, run }, async (signal) => {
+  return whileCurrent({ postgres, log, tables }, run, { checkEveryMs }, async (signal) => {
     let release: () => void
     try {
       release = await acquireSlot('read', AbortSignal.any([signal, AbortSignal.timeout(slotTimeoutMs)]))
     } catch {
       // All slots of this worker are busy; another worker may have a free one.
-      await returnToQueue(postgres, taskId, run, 0)
+      await returnToQueue(postgres, tables, run, 0)
       wakeDispatcher()
       return { kind: 'stop' }
     }
     try {
-      return await planStretch(dependencies, task, recordingKey)
+      return await planStretch(dependencies, task, recordingKey, plan)
     } catch (error) {
       log.warn({ err: error, taskId }, 'transcription.not-planned')
       if (isInvalidFileError(error)) return failed('invalid_parameter', 'The recording could not be decoded.')

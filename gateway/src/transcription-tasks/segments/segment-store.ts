@@ -1,28 +1,36 @@
 import type { Database } from '../../platform/postgres.ts'
 import type { RecordingSegment, SegmentTranscript } from '../transcription-task.ts'
 
-/** The number of segments that are planned so far, and the end of the last one. */
-export const readPlan = async (
-  database: Database,
-  taskId: string,
-): Promise<{ count: number; endMs: number }> => {
-  const { rows } = await database.query<{ count: number; endMs: number }>(
-    `select count(*) as count, coalesce(max(end_ms), 0) as "endMs" from transcription_segments where task_id = $1`,
+export interface Plan {
+  /** The number of segments that are planned so far. */
+  count: number
+  /** The end of the last one. */
+  endMs: number
+  /** All segments are known. */
+  isComplete: boolean
+}
+
+export const readPlan = async (database: Database, taskId: string): Promise<Plan> => {
+  const { rows } = await database.query<Plan & Record<string, unknown>>(
+    `select count(*) as count, coalesce(max(end_ms), 0) as "endMs",
+            coalesce((select is_planned from open_transcriptions where task_id = $1), false) as "isComplete"
+       from transcription_segments where task_id = $1`,
     [taskId],
   )
-  return rows[0] ?? { count: 0, endMs: 0 }
+  return rows[0] ?? { count: 0, endMs: 0, isComplete: false }
 }
 
 export type PlannedSegment = RecordingSegment & { transcript: SegmentTranscript | null }
 
 /**
  * Inserts segments of an open task and adds the silent ones, which need no provider, to its progress. Existing segments
- * are not changed, so the step can be repeated.
+ * are not changed, so the step can be repeated. With the last segments, the task is planned.
  */
 export const insertSegments = async (
   database: Database,
   { day, id }: { day: string; id: string },
   segments: PlannedSegment[],
+  isLast: boolean,
 ): Promise<void> => {
   await database.query(
     `with inserted as (
@@ -32,11 +40,13 @@ export const insertSegments = async (
         where exists (select from open_transcriptions where task_id = $2)
        on conflict do nothing
        returning start_ms, end_ms, transcript
+     ), planned as (
+       update open_transcriptions set is_planned = true where task_id = $2 and $4
      )
      update transcription_tasks
         set done_ms = done_ms + (select coalesce(sum(end_ms - start_ms), 0) from inserted where transcript is not null)
       where day = $1 and id = $2`,
-    [day, id, JSON.stringify(segments)],
+    [day, id, JSON.stringify(segments), isLast],
   )
 }
 

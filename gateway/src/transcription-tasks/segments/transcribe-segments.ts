@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 
 import { costOf } from '../../billing/prices/price.ts'
 import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
+import type { Run } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { isRetryable, ProviderFailure } from '../../providers/port/failure.ts'
@@ -14,10 +15,17 @@ import type { CompareDurations } from '../../routing/compare-durations.ts'
 import type { Route, Router } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
-import { returnToQueue, beginStep } from '../open-transcription-store.ts'
+import { returnToQueue } from '../../tasks/queue-store.ts'
+import { beginStep } from '../../tasks/run-store.ts'
+import { whileCurrent } from '../../tasks/while-current.ts'
 import { findTranscription } from '../transcription-task-store.ts'
-import { failed, type Failed, type TranscriptionTask } from '../transcription-task.ts'
-import { whileCurrent } from '../while-current.ts'
+import {
+  checkEveryMs,
+  failed,
+  transcriptionTables as tables,
+  type Failed,
+  type TranscriptionTask,
+} from '../transcription-task.ts'
 import type { CutSegment } from './cut-segment.ts'
 import { placedTranscript } from './merge-transcripts.ts'
 import type { StepResult } from './plan-segments.ts'
@@ -171,18 +179,18 @@ const transcribeDue = async (
 
 export const transcribeSegments = async (
   dependencies: TranscribeDependencies,
-  taskId: string,
-  run: number,
+  run: Run,
 ): Promise<StepResult> => {
-  const { postgres, wakeDispatcher } = dependencies
-  const open = await beginStep(postgres, { taskId, run })
+  const { postgres, log, wakeDispatcher } = dependencies
+  const { taskId } = run
+  const open = await beginStep(postgres, tables, run)
   const task = open && (await findTranscription(postgres, open.day, taskId))
   if (open === undefined || task === undefined || task.recordingKey === null) return { kind: 'stop' }
   const { recordingKey } = task
   const segments = await unfinishedSegments(postgres, taskId)
   if (segments.length === 0) return { kind: 'completed' }
   if (open.isOverdue) return failed('task_timeout')
-  return whileCurrent(dependencies, { taskId, run }, async (superseded) => {
+  return whileCurrent({ postgres, log, tables }, run, { checkEveryMs }, async (superseded) => {
     const result = await transcribeDue(dependencies, { ...task, recordingKey }, segments, superseded)
     if (superseded.aborted) return { kind: 'stop' }
     if (result.ending !== undefined) return result.ending
@@ -192,7 +200,7 @@ export const transcribeSegments = async (
         ? result.waitMs
         : Math.min(...left.map((segment) => segment.waitMs))
     if (left.length === 0 || waitMs <= 0) return { kind: 'repeat' }
-    await returnToQueue(postgres, taskId, run, waitMs)
+    await returnToQueue(postgres, tables, run, waitMs)
     wakeDispatcher()
     return { kind: 'stop' }
   })

@@ -8,8 +8,8 @@ import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
-import { frameOf } from '../../models/frame.ts'
-import type { VideoModel } from '../../models/model.ts'
+import { findFrame, type Orientation, type Quality } from '../../models/frame.ts'
+import { frameSize, type VideoModel } from '../../models/model.ts'
 import { clipsOf } from '../images/reference-clip.ts'
 import { imagesInList, tryImages, withImages } from '../images/reference-image.ts'
 import type { ImageDependencies } from '../images/stored-image.ts'
@@ -26,28 +26,58 @@ type Form = FormA & Partial<FormB>
 
 const endpoint = '/v1/video/create'
 
-/** This parameter set has no watermark option, so there is no watermark. */
-const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => ({
-  prompt: form.prompt,
-  seconds: model.durations[0],
-  ...frameOf(
-    form.enable_upsample === true ? 'large' : 'small',
-    form.aspect_ratio === '9:16' ? 'portrait' : 'landscape',
-  ),
-  watermark: false,
-  isPrivate: false,
-})
+/** Requested values that choose the frame, each with its parameter. */
+interface WantedFrame {
+  quality: { param: string; value: Quality } | undefined
+  orientation: { param: string; value: Orientation } | undefined
+}
 
-const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOrder => ({
-  prompt: form.prompt,
-  seconds: form.duration ?? model.durations[0],
-  ...frameOf(
-    form.size === 'large' ? 'large' : 'small',
-    form.orientation === 'portrait' ? 'portrait' : 'landscape',
-  ),
-  watermark: form.watermark ?? true,
-  isPrivate: form.private ?? false,
-})
+/** The frame that the request wants. The model may not make each quality in each orientation. */
+const frameFor = (model: VideoModel, { quality, orientation }: WantedFrame) => {
+  const frame = findFrame(model, { quality: quality?.value, orientation: orientation?.value })
+  if (frame !== undefined) return frame
+  // Blame the orientation if the model has it in no quality.
+  const isQuality = orientation === undefined || findFrame(model, { orientation: orientation.value })
+  const param = (isQuality ? quality : orientation)?.param ?? 'size'
+  const wanted = [quality?.value, orientation?.value].filter((each) => each !== undefined).join(' ')
+  throw new ApiError('invalid_parameter', {
+    param,
+    message: `'${model.name}' makes no ${wanted} videos, only ${model.frames.map(frameSize).join(', ')}. Change or leave out '${param}'.`,
+  })
+}
+
+/** This parameter set has no watermark option, so there is no watermark. */
+const orderOfFamilyA = (form: FormA, model: VideoModel): VideoOrder => {
+  const { aspect_ratio: ratio } = form
+  return {
+    prompt: form.prompt,
+    seconds: model.durations[0],
+    ...frameFor(model, {
+      quality: form.enable_upsample === true ? { param: 'enable_upsample', value: 'large' } : undefined,
+      orientation:
+        ratio === undefined
+          ? undefined
+          : { param: 'aspect_ratio', value: ratio === '9:16' ? 'portrait' : 'landscape' },
+    }),
+    watermark: false,
+    isPrivate: false,
+  }
+}
+
+const orderOfFamilyB = (form: Omit<FormB, 'images'>, model: VideoModel): VideoOrder => {
+  const { size, orientation } = form
+  return {
+    prompt: form.prompt,
+    seconds: form.duration ?? model.durations[0],
+    ...frameFor(model, {
+      quality: size === undefined ? undefined : { param: 'size', value: size as Quality },
+      orientation:
+        orientation === undefined ? undefined : { param: 'orientation', value: orientation as Orientation },
+    }),
+    watermark: form.watermark ?? true,
+    isPrivate: form.private ?? false,
+  }
+}
 
 const invalidRoles = (message: string) =>
   new ApiError('invalid_parameter', { param: 'image_roles', message: `'image_roles' ${message}` })
@@ -56,7 +86,7 @@ const invalidRoles = (message: string) =>
 const readImageRoles = (
   value: unknown,
   images: number,
-  { id, imageRoles }: VideoModel,
+  { name, imageRoles }: VideoModel,
 ): Pick<VideoOrder, 'imageRoles'> => {
   if (value === undefined || imageRoles.length < 2) return {}
   if (!Array.isArray(value) || value.length !== images) {
@@ -65,7 +95,7 @@ const readImageRoles = (
   const roles = value.map((each: unknown) => {
     const role = imageRoles.find((known) => known === each)
     if (role !== undefined) return role
-    throw invalidRoles(`may have ${imageRoles.join(', ')} for '${id}'.`)
+    throw invalidRoles(`may have ${imageRoles.join(', ')} for '${name}'.`)
   })
   const count = (role: ImageRole) => roles.filter((each) => each === role).length
   if (count('first_frame') > 1 || count('last_frame') > 1) {
@@ -96,7 +126,7 @@ export const createVideoTask =
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
     const form = call.read(videoTaskParameters(model)) as Form
     const sources = await imagesInList(fields.value('images'), 'images', model.imagesMax, call.longText)
-    if (sources.length === 0 && model.family === 'B') {
+    if (sources.length === 0 && model.family === 'B' && model.imagesMax > 0) {
       throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
     }
     const references = [...sources, ...clipsOf(call, model, images.measureClip)]

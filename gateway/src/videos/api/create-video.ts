@@ -61,7 +61,7 @@ export const createVideo =
     const parameters = call.isUnderOpenAi ? openAiVideoParameters(model) : videoParameters(model)
     const form = call.read(parameters) as Form
     const dimensions = model.sizes[form.size]
-    if (dimensions === undefined) throw new Error(`${model.id} has no size ${form.size}`)
+    if (dimensions === undefined) throw new Error(`${model.name} has no size ${form.size}`)
     // Family A has no metadata; there it counts as an unknown parameter.
     const metadata = model.family === 'B' ? readMetadata(fields.value('metadata')) : undefined
     const order: VideoOrder = {
@@ -76,11 +76,17 @@ export const createVideo =
       ...(metadata !== undefined && { metadata }),
     }
     const given = await imagesOf(call, 'input_reference')
+    if (given.length > 0 && model.imagesMax === 0) {
+      throw new ApiError('invalid_parameter', {
+        param: 'input_reference',
+        message: `'${model.name}' accepts no images. Leave out 'input_reference'.`,
+      })
+    }
     const references = [...given.slice(0, 1), ...clipsOf(call, model, images.measureClip)]
     if (model.family === 'A' && fields.isRepeated('input_reference')) {
       throw new ApiError('invalid_parameter', {
         param: 'input_reference',
-        message: `'input_reference' was given more than once. ${model.id} accepts one image.`,
+        message: `'input_reference' was given more than once. ${model.name} accepts one image.`,
       })
     }
     const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined

@@ -7,9 +7,9 @@ import type { Postgres } from '../../platform/postgres.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import { deleteFilesOfTask, lockFilesOfTask } from '../../storage/stored-file-store.ts'
+import { isFinal } from '../../tasks/task.ts'
 import { discardRetainedJob } from '../lifecycle/discard-job.ts'
 import { deleteFinishedTask, findOpenRemix, findProviderJob } from '../task-store.ts'
-import { isFinal } from '../task.ts'
 import type { ReadTask } from './read-task.ts'
 
 export const deleteVideo =

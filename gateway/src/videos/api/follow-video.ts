@@ -1,17 +1,17 @@
-import { ApiError, errors } from '@kinora/contract/errors'
+import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 import type { VideoStatus } from '@kinora/contract/operations/video-fields'
-import type { VideoEvent } from '@kinora/contract/operations/videos'
 
 import type { Call, Handler } from '../../http/call.ts'
 import type { EventStream } from '../../http/sse.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
+import { isFinal } from '../../tasks/task.ts'
 import { isLast, refusalIn, type FollowTask } from '../lifecycle/follow-task.ts'
 import { findLastEvent, type TaskEvent } from '../lifecycle/task-event-store.ts'
 import type { Estimate, EstimateTask } from '../queue/estimate-task.ts'
-import { isFinal, type VideoTask } from '../task.ts'
-import { dialectOf, presentEstimate, statusName, videoUrlOf, type Dialect } from './present-video.ts'
+import type { VideoTask } from '../task.ts'
+import { dialectOf, presentEstimate, presentVideo, videoUrlOf, type Dialect } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 
 const stateAfter: Record<TaskEvent['kind'], VideoStatus> = {
@@ -45,61 +45,83 @@ interface StreamDependencies {
   dialect: Dialect
   readTask: ReadTask
   estimateTask: EstimateTask
+  writeError: Call['writeError']
 }
 
-const viewOf = (
-  taskId: string,
-  event: TaskEvent,
-  progress: number,
-  estimate: Estimate,
-  { links, dialect }: StreamDependencies,
-): VideoEvent => {
-  const { mediaId, code, message } = event.data
+/** The task as it was before its first event. */
+const beforeEvents = (task: VideoTask): VideoTask => ({
+  ...task,
+  state: 'pending',
+  progress: 0,
+  enhancedPrompt: task.order.prompt,
+  statusUpdatedAt: task.createdAt,
+  ...{ mediaId: null, mediaExpiresAt: null, outcomeUnknownUntil: null, errorCode: null, errorMessage: null },
+})
+
+/** The task as it was after an event. `latest` was read at that time or later. */
+const afterEvent = (task: VideoTask, { kind, data, createdAt }: TaskEvent, latest: VideoTask): VideoTask => {
+  const state = stateAfter[kind]
   return {
-    id: taskId,
-    status: statusName(stateAfter[event.kind], dialect),
-    progress,
-    video_url: videoUrlOf(links, mediaId ?? null),
-    ...(code !== undefined && { error: { code, message: message ?? '' } }),
-    ...presentEstimate(estimate),
+    ...task,
+    state,
+    progress: Math.max(task.progress, data.progress ?? 0),
+    ...(state !== 'pending' && { enhancedPrompt: latest.enhancedPrompt }),
+    ...(state !== task.state && { statusUpdatedAt: createdAt }),
+    ...{ mediaId: data.mediaId ?? null, mediaExpiresAt: latest.mediaExpiresAt },
+    ...{ errorCode: data.code ?? null, errorMessage: data.message ?? null },
   }
 }
 
 // Jitter, so that clients disconnected together do not reconnect together.
 const reconnectDelayMs = () => 500 + Math.floor(Math.random() * 2_000)
 
-/** Estimates for the events of a task. An event of an earlier state has none. */
-const createEventEstimate = (first: VideoTask, { readTask, estimateTask }: StreamDependencies) => {
-  let task = first
-  return async ({ kind }: TaskEvent): Promise<Estimate> => {
-    const state = stateAfter[kind]
-    if (isFinal(state) || isFinal(task.state)) return {}
-    if (task.state === 'pending' && state === 'processing') {
-      // It may have moved to another provider before it was submitted. The event is sent even if it cannot be read.
-      task = await readTask(task.id, task.accountId, { isFresh: true }).catch(() => task)
+/**
+ * Reads the task again when an event shows that it has changed since: it may have another prompt and another provider once
+ * it was submitted. Only a client of the `openai` dialect is told until when the video is kept. An event is sent even if
+ * the task cannot be read.
+ */
+const createLatest = (first: VideoTask, { readTask, dialect }: StreamDependencies) => {
+  let latest = first
+  return async ({ kind }: TaskEvent): Promise<VideoTask> => {
+    const isSubmitted = latest.state === 'pending' && stateAfter[kind] !== 'pending'
+    const isKept = kind === 'completed' && latest.state !== 'completed' && dialect === 'openai'
+    if (isSubmitted || isKept) {
+      latest = await readTask(latest.id, latest.accountId, { isFresh: true }).catch(() => latest)
     }
-    return task.state === state ? estimateTask(task) : {}
+    return latest
   }
 }
 
+/** The estimate for an event. An event of an earlier state has none. */
+const estimateOf = async (
+  { kind }: TaskEvent,
+  latest: VideoTask,
+  estimateTask: EstimateTask,
+): Promise<Estimate> =>
+  isFinal(latest.state) || latest.state !== stateAfter[kind] ? {} : estimateTask(latest)
+
 async function* streamEvents(
-  task: VideoTask,
+  first: VideoTask,
   afterEventId: number,
   dependencies: StreamDependencies,
   signal: AbortSignal,
 ): EventStream {
-  let progress = 0
-  const estimateOf = createEventEstimate(task, dependencies)
-  for await (const event of dependencies.follow(task, afterEventId, signal)) {
-    progress = Math.max(progress, event.data.progress ?? 0)
-    const view = viewOf(task.id, event, progress, await estimateOf(event), dependencies)
-    yield { id: event.id, event: event.kind, data: JSON.stringify(view) }
+  const { follow, links, dialect, estimateTask } = dependencies
+  const latestAt = createLatest(first, dependencies)
+  let task = beforeEvents(first)
+  // The events that the client has received are read again, because later ones depend on their times.
+  for await (const event of follow(first, 0, signal)) {
+    const latest = await latestAt(event)
+    task = afterEvent(task, event, latest)
+    if (event.id <= afterEventId) continue
+    const estimate = await estimateOf(event, latest, estimateTask)
+    const view = presentVideo(task, videoUrlOf(links, task.mediaId), dialect)
+    const data = JSON.stringify({ ...view, ...presentEstimate(estimate) })
+    yield { id: event.id, event: event.kind, data }
   }
   const refusal = refusalIn(signal)
-  if (refusal !== undefined) {
-    const { code, message } = refusal
-    yield { event: 'error', data: JSON.stringify({ error: { message, type: errors[code].type, code } }) }
-  } else if (signal.reason instanceof ApiError) yield { retryMs: reconnectDelayMs() }
+  if (refusal !== undefined) yield { event: 'error', data: dependencies.writeError(refusal) }
+  else if (signal.reason instanceof ApiError) yield { retryMs: reconnectDelayMs() }
 }
 
 export const followVideo =
@@ -133,6 +155,7 @@ export const followVideo =
         return { status: 204, body: undefined }
       }
     }
-    const dependencies = { follow, links, readTask, estimateTask, dialect: dialectOf(call) }
+    const { writeError } = call
+    const dependencies = { follow, links, readTask, estimateTask, writeError, dialect: dialectOf(call) }
     return { body: streamEvents(task, last?.id ?? 0, dependencies, call.waitSignal()) }
   }

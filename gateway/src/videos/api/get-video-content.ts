@@ -82,7 +82,12 @@ export const getVideoContent =
     if (video === undefined) throw new ApiError('media_expired')
     const kind = variantKinds.find((each) => each === variant)
     const file = kind === undefined ? video : await makeVariant(video, kind, call)
-    if (file === undefined) throw new ApiError('variant_not_available', { param: 'variant' })
+    if (file === undefined) {
+      throw new ApiError('variant_not_available', {
+        param: 'variant',
+        message: `This video has no ${kind}: none could be made of its file. Use \`video\`.`,
+      })
+    }
     const sent = await sendFile(mediaStore, file, call, `attachment; filename="${fileNameOf(task, file)}"`)
     return { ...sent, headers: { ...sent.headers, ...common } }
   }

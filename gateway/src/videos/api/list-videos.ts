@@ -1,12 +1,13 @@
 import type { operations } from '@kinora/contract/operations'
 
-import { positionOfTask } from '../../billing/ledger/task-position.ts'
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
+import { positionOfTask } from '../../tasks/task-position.ts'
 import { timeOfTaskId } from '../task-id.ts'
-import { findCreationTime, listTasks } from '../task-store.ts'
-import { dialectOf, presentListedVideo, videoUrlOf } from './present-video.ts'
+import { listTasks } from '../task-store.ts'
+import { videoTables } from '../task.ts'
+import { dialectOf, presentVideo, videoUrlOf } from './present-video.ts'
 
 export const listVideos =
   ({
@@ -29,18 +30,13 @@ export const listVideos =
       after:
         after === undefined
           ? undefined
-          : await positionOfTask(
-              database,
-              { id: after, accountId, order },
-              timeOfTaskId(after),
-              findCreationTime,
-            ),
+          : await positionOfTask(database, videoTables, { id: after, accountId, order }, timeOfTaskId(after)),
       // One more than the page shows whether there are more.
       limit: limit + 1,
     })
     const data = found
       .slice(0, limit)
-      .map((task) => presentListedVideo(task, videoUrlOf(links, task.mediaId), dialectOf(call)))
+      .map((task) => presentVideo(task, videoUrlOf(links, task.mediaId), dialectOf(call)))
     return {
       body: {
         object: 'list',

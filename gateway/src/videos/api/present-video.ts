@@ -1,8 +1,6 @@
-/** The API representations of a task. The family determines the fields, the dialect the status names or the whole shape. */
-import type { RemixedVideo } from '@kinora/contract/operations/remixes'
-import type { VideoStatus } from '@kinora/contract/operations/video-fields'
+/** The API representations of a task. `/v1/videos` has one for all families; the dialect determines its types. */
+import type { OpenAiVideo, Video, VideoStatus } from '@kinora/contract/operations/video-fields'
 import type { CreatedVideoTask, VideoTaskView } from '@kinora/contract/operations/video-tasks'
-import type { CreatedVideo, ListedVideo, OpenAiVideo, VideoView } from '@kinora/contract/operations/videos'
 
 import type { Call } from '../../http/call.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
@@ -33,7 +31,7 @@ const openAiStatus: Record<VideoStatus, string> = {
   failed: 'failed',
 }
 
-export const statusName = (state: VideoStatus, dialect: Dialect): string =>
+const statusName = (state: VideoStatus, dialect: Dialect): string =>
   dialect === 'reference' ? state : openAiStatus[state]
 
 /** A newly signed link to the task's video; null if there is none. */
@@ -61,75 +59,51 @@ const noticeOf = ({ outcomeUnknownUntil = null }: VideoTask) =>
         },
       }
 
-const presentOpenAiVideo = (
-  task: VideoTask,
-  videoUrl: string | null,
-  estimate: Estimate = {},
-): OpenAiVideo => ({
-  id: task.id,
-  object: 'video',
-  model: task.model,
-  status: openAiStatus[task.state],
-  progress: task.progress,
-  created_at: unixSeconds(task.createdAt),
-  completed_at: task.state === 'completed' ? unixSeconds(task.statusUpdatedAt) : null,
-  expires_at: task.mediaExpiresAt === null ? null : unixSeconds(task.mediaExpiresAt),
-  prompt: task.order.prompt,
-  seconds: String(task.order.seconds),
-  size: task.order.size,
-  remixed_from_video_id: task.order.remixOf?.taskId ?? null,
-  error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
-  video_url: videoUrl,
-  metadata: task.order.metadata ?? {},
-  ...noticeOf(task),
-  ...presentEstimate(estimate),
-})
-
-export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): CreatedVideo | OpenAiVideo =>
-  dialect === 'openai'
-    ? presentOpenAiVideo(task, null)
-    : {
-        id: task.id,
-        object: 'video',
-        model: task.model,
-        status: task.family === 'A' || dialect === 'openai-status' ? 'queued' : 'pending',
-        progress: 0,
-        created_at: unixSeconds(task.createdAt),
-        seconds: task.order.seconds,
-        size: task.order.size,
-      }
-
-export const presentRemixedVideo = (task: VideoTask, dialect: Dialect): RemixedVideo | OpenAiVideo =>
-  dialect === 'openai'
-    ? presentOpenAiVideo(task, null)
-    : { id: task.id, object: 'video', status: statusName('pending', dialect), progress: 0 }
-
 const failureOf = ({ errorCode, errorMessage }: VideoTask) =>
   errorCode === null ? {} : { error: { code: errorCode, message: errorMessage ?? '' } }
 
+/** A video, wherever `/v1/videos` shows one. The estimate is only in events and under `/openai/v1`. */
 export const presentVideo = (
   task: VideoTask,
   videoUrl: string | null,
   dialect: Dialect,
   estimate: Estimate = {},
-): VideoView | OpenAiVideo => {
-  if (dialect === 'openai') return presentOpenAiVideo(task, videoUrl, estimate)
-  const status = {
+): Video | OpenAiVideo => {
+  const { order } = task
+  const video: Video = {
     id: task.id,
+    object: 'video',
+    model: task.modelName,
     status: statusName(task.state, dialect),
     progress: task.progress,
+    created_at: unixSeconds(task.createdAt),
+    seconds: order.seconds,
+    size: order.size,
     video_url: videoUrl,
+    enhanced_prompt: task.enhancedPrompt,
+    status_update_time: unixSeconds(task.statusUpdatedAt),
+    remixed_from_video_id: order.remixOf?.taskId ?? null,
+    metadata: order.metadata ?? {},
+    ...failureOf(task),
+    ...noticeOf(task),
   }
-  const error = { ...failureOf(task), ...noticeOf(task) }
-  return task.family === 'A'
-    ? {
-        ...status,
-        enhanced_prompt: task.enhancedPrompt,
-        status_update_time: unixSeconds(task.statusUpdatedAt),
-        ...error,
-      }
-    : { ...status, model: task.model, seconds: task.order.seconds, size: task.order.size, ...error }
+  if (dialect !== 'openai') return video
+  return {
+    ...video,
+    completed_at: task.state === 'completed' ? unixSeconds(task.statusUpdatedAt) : null,
+    expires_at: task.mediaExpiresAt === null ? null : unixSeconds(task.mediaExpiresAt),
+    prompt: order.prompt,
+    seconds: String(order.seconds),
+    error: video.error ?? null,
+    ...presentEstimate(estimate),
+  }
 }
+
+/** The response to a create. In family A, the reference has another name for the first status there. */
+export const presentCreatedVideo = (task: VideoTask, dialect: Dialect): Video | OpenAiVideo => ({
+  ...presentVideo(task, null, dialect),
+  ...(task.family === 'A' && { status: 'queued' }),
+})
 
 /** `/v1/video/create` and `/v1/video/query` have one shape for both families and no dialects. */
 export const presentCreatedVideoTask = (task: VideoTask): CreatedVideoTask => ({
@@ -148,25 +122,3 @@ export const presentVideoTask = (task: VideoTask, videoUrl: string | null): Vide
   ...failureOf(task),
   ...noticeOf(task),
 })
-
-export const presentListedVideo = (
-  task: VideoTask,
-  videoUrl: string | null,
-  dialect: Dialect,
-): ListedVideo | OpenAiVideo =>
-  dialect === 'openai'
-    ? presentOpenAiVideo(task, videoUrl)
-    : {
-        id: task.id,
-        object: 'video',
-        model: task.model,
-        status: statusName(task.state, dialect),
-        progress: task.progress,
-        created_at: unixSeconds(task.createdAt),
-        seconds: task.order.seconds,
-        size: task.order.size,
-        video_url: videoUrl,
-        remixed_from_video_id: task.order.remixOf?.taskId ?? null,
-        metadata: task.order.metadata ?? {},
-        ...failureOf(task),
-      }

@@ -4,13 +4,13 @@ import type { TObject } from 'typebox'
 
 import type { Call, Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
-import { chooseModel } from '../../models/choose-model.ts'
+import { chooseModelOfTask } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import type { VideoModel } from '../../models/model.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
-import { dialectOf, presentRemixedVideo } from './present-video.ts'
+import { dialectOf, presentVideo } from './present-video.ts'
 import type { ReadTask } from './read-task.ts'
 import { mediaIdOf } from './source-task.ts'
 import { remixParameters } from './video-parameters.ts'
@@ -47,11 +47,11 @@ export const remix = async (
 ) => {
   const { caller } = call
   const source = await readTask(id, caller.accountId)
-  const model = chooseModel(catalog, caller, source.model)
+  const model = chooseModelOfTask(catalog, caller, source)
   if (model.kind !== 'video' || source.family !== 'B') {
     throw new ApiError('invalid_parameter', {
       param,
-      message: `Videos of '${source.model}' cannot be remixed.`,
+      message: `Videos of '${source.modelName}' cannot be remixed.`,
     })
   }
   const given = call.read(parametersOf(model)) as { prompt: string; size?: string }
@@ -75,7 +75,7 @@ export const remix = async (
   const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const
   const headers = deprecationHeaders(model)
   if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
-  const responseOf = (task: VideoTask) => ({ headers, body: presentRemixedVideo(task, dialectOf(call)) })
+  const responseOf = (task: VideoTask) => ({ headers, body: presentVideo(task, null, dialectOf(call)) })
   const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))
   return responseOf(await admitVideo({ ...admission, images: [], responseToStore }))
 }

@@ -33,7 +33,7 @@ const withoutMissing = (model: VideoModel, properties: TProperties): TProperties
     ...(model.sound === 'optional' ? [] : ['sound']),
     ...(model.usesVideo ? [] : ['reference_video']),
     ...(model.usesAudio ? [] : ['reference_audio']),
-    ...(model.imageRoles.length > 1 ? [] : ['image_roles']),
+    ...(model.imageRoles.length > 1 && model.imagesMax > 0 ? [] : ['image_roles']),
   ]
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !missing.includes(name)))
 }
@@ -43,6 +43,8 @@ export const videoParameters = onceForEach((model) => {
   const { properties } = model.family === 'A' ? FamilyAVideoForm : FamilyBVideoForm
   return Type.Object({
     ...withoutMissing(model, properties),
+    // The images are read separately, which refuses one that the model does not accept.
+    ...(model.imagesMax === 0 && { input_reference: Type.Optional(properties.input_reference) }),
     seconds: wholeSeconds(model.seconds),
     size: text(Object.keys(model.sizes)),
   })
@@ -70,8 +72,13 @@ export const videoTaskParameters = onceForEach((model) => {
     if (model.aspectRatios.length === 0) return Type.Object(properties)
     return Type.Object({ ...properties, aspect_ratio: Type.Optional(text(model.aspectRatios)) })
   }
+  const { properties } = FamilyBVideoTask
   return Type.Object({
-    ...withoutMissing(model, FamilyBVideoTask.properties),
+    ...withoutMissing(model, properties),
+    ...(model.imagesMax === 0 && { images: Type.Optional(properties.images) }),
+    // Without the defaults of the family, because a model need not make every frame.
+    orientation: Type.Optional(text(['portrait', 'landscape'])),
+    size: Type.Optional(text(['small', 'large'])),
     duration: Type.Optional(wholeSeconds(model.durations)),
   })
 })

@@ -1,7 +1,8 @@
 /** Long polling: waits until a task has ended or changed, by following its events. */
+import { isFinal } from '../../tasks/task.ts'
 import { refusalIn, type FollowTask } from '../lifecycle/follow-task.ts'
 import type { TaskEvent } from '../lifecycle/task-event-store.ts'
-import { isFinal, type VideoTask } from '../task.ts'
+import type { VideoTask } from '../task.ts'
 import type { ReadTask } from './read-task.ts'
 
 /** `final`: until the task is completed or failed · `change`: until its status or progress differs from the given one. */

@@ -7,7 +7,7 @@ import { ApiError } from '@kinora/contract/errors'
 import type { ReceivedFile } from '../../http/body/fields.ts'
 import type { Call } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
-import { SafeFetchError } from '../../safe-fetch/safe-fetch.ts'
+import { SafeFetchError } from '../../safe-fetch/safe-fetch-error.ts'
 import { probeMp4 } from '../../storage/probe-mp4.ts'
 import type { ImageDependencies, MeasureClip, StoredImage } from './stored-image.ts'
 
@@ -91,7 +91,7 @@ const storeUrl = async (
   return call.mediaFetch(fetchFile, { signal }).catch((error: unknown) => {
     if (!(error instanceof SafeFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param, error)
-    throw invalid(param, 'could not be fetched from that URL.', error)
+    throw invalid(param, `could not be fetched: ${error.message}.`, error)
   })
 }
 

@@ -14,7 +14,7 @@ import type { Call } from '../../http/call.ts'
 import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
 import { base64Length, decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
-import { SafeFetchError } from '../../safe-fetch/safe-fetch.ts'
+import { SafeFetchError } from '../../safe-fetch/safe-fetch-error.ts'
 import { createImageScan, type ImageScan } from './image-scan.ts'
 import { storeClip, type ClipSource } from './reference-clip.ts'
 import type { ImageDependencies, StoredImage } from './stored-image.ts'
@@ -23,6 +23,7 @@ const invalidImage = (param: string, message: string, cause?: unknown) =>
   new ApiError('invalid_image', { param, message, cause })
 const tooLarge = (param: string) =>
   invalidImage(param, `'${param}' must be at most ${imageBytesMax / 1_048_576} MB.`)
+const empty = (param: string) => invalidImage(param, `'${param}' is empty: it has 0 bytes.`)
 
 const headOf = async (stream: Readable): Promise<Buffer> => {
   const chunks: Buffer[] = []
@@ -127,6 +128,12 @@ export const imagesInList = async (
   longText: LongText,
 ): Promise<ImageSource[]> => {
   if (value === undefined) return []
+  if (countMax === 0 && Array.isArray(value) && value.length > 0) {
+    throw new ApiError('invalid_parameter', {
+      param,
+      message: `The model accepts no images. Leave out '${param}'.`,
+    })
+  }
   if (!Array.isArray(value) || value.length > countMax) {
     const got = Array.isArray(value) ? `got ${value.length}` : 'got something else'
     throw new ApiError('invalid_parameter', {
@@ -196,7 +203,7 @@ const storeText = async (
   } catch (error) {
     if (!(error instanceof SafeFetchError)) throw error
     if (error.reason === 'too_large') throw tooLarge(param)
-    throw invalidImage(param, `'${param}' could not be fetched from that URL.`, error)
+    throw invalidImage(param, `'${param}' could not be fetched: ${error.message}.`, error)
   }
 }
 
@@ -222,6 +229,7 @@ const storeFile = async (
   scan: ImageScan,
 ) => {
   if (file.isTruncated || file.sizeBytes > imageBytesMax) throw tooLarge(param)
+  if (file.sizeBytes === 0) throw empty(param)
   await scanFile(file.path, scan)
   assertComplete(param, scan)
   await mediaStore.adopt(key, file.path)
@@ -248,6 +256,7 @@ const storeOne = async (
   }
   const stored = await store()
   try {
+    if (stored.sizeBytes === 0) throw empty(param)
     return { id, storageKey, contentType: assertComplete(param, scan), ...stored }
   } catch (error) {
     await mediaStore.remove(storageKey)

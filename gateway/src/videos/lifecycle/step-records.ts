@@ -4,6 +4,7 @@ import type { Run } from '../../platform/engine/run-key.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { insertStoredFiles, type StoredFile } from '../../storage/stored-file-store.ts'
+import { markProcessing } from '../../tasks/task-store.ts'
 import {
   findCurrentRuns,
   findStoringRuns,
@@ -12,7 +13,7 @@ import {
   type StoringRun,
 } from '../open-task-store.ts'
 import { recordAttempts, type Attempt } from '../task-attempt-store.ts'
-import { markProcessing } from '../task-store.ts'
+import { videoTables } from '../task.ts'
 import { isSameJob } from './same-job.ts'
 import {
   beginSubmits,
@@ -72,6 +73,7 @@ const recordJobs = (postgres: Postgres, jobs: AcceptedJob[]): Promise<Map<string
     }
     await markProcessing(
       database,
+      videoTables,
       jobs.flatMap(({ taskId: id, day }) =>
         records.get(id) === 'claimed_by_other' || recorded.get(id)?.isDuplicate === true ? [] : { day, id },
       ),

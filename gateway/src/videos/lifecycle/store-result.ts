@@ -20,12 +20,13 @@ import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import { FileTooLarge, type MediaStore } from '../../storage/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
+import { whileCurrent } from '../../tasks/while-current.ts'
 import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'
-import { isCurrentRun, leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import { leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
 import type { DurationLearner } from '../polling/duration-learner.ts'
 import type { TaskKind } from '../polling/task-duration-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
-import type { Ending, Outcome, VideoTask } from '../task.ts'
+import { videoTables, type Ending, type Outcome, type VideoTask } from '../task.ts'
 import type { StepRecords } from './step-records.ts'
 
 export interface StoreDependencies {
@@ -249,43 +250,32 @@ export const storeResult = async (
     if (performance.now() > open.deadlineMs + permitGraceMs) return failed('task_timeout')
     return retryLater(dependencies, open, downloadPermits.nextTryMs(request))
   }
-  let hasSucceeded = false
-  const superseded = new AbortController()
-  const stop = () => superseded.abort()
-  stopping.addEventListener('abort', stop)
-  const checks = setInterval(() => {
-    isCurrentRun(postgres, { taskId, run }).then(
-      (isCurrent) => {
-        // The task has ended, for example because it was cancelled, or a newer run stores its result.
-        if (!isCurrent) superseded.abort()
-      },
-      (error: unknown) => log.warn({ err: error, taskId }, 'video.check-failed'),
-    )
-  }, checkEveryMs)
-  try {
-    const ending = await fetchAndStore(dependencies, task, {
-      ...{ provider: providers.get(open.provider), open, permit },
-      ...{ result: outcome.result as Opaque, superseded: superseded.signal },
-    })
-    hasSucceeded = true
-    return ending
-  } catch (error) {
-    // The engine gives the run to another worker, which downloads the result from the start.
-    stopping.throwIfAborted()
-    if (superseded.signal.aborted) return { kind: 'stop' }
-    log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
-    const failure = error instanceof ProviderFailure ? error : undefined
-    const waitedMs = performance.now() - (open.outcomeAtMs ?? -Infinity)
-    const ending = findEnding(open, waitedMs, failure)
-    if (ending === undefined) {
-      const afterMs = backoffMs(nextTryAfter(waitedMs), failure?.retryAfterMs)
-      return await retryLater(dependencies, open, afterMs, { hasDownloadFailed: failure !== undefined })
+  const watched = { postgres, log, tables: videoTables, stopping }
+  return whileCurrent(watched, { taskId, run }, { checkEveryMs }, async (superseded) => {
+    let hasSucceeded = false
+    try {
+      const ending = await fetchAndStore(dependencies, task, {
+        ...{ provider: providers.get(open.provider), open, permit },
+        ...{ result: outcome.result as Opaque, superseded },
+      })
+      hasSucceeded = true
+      return ending
+    } catch (error) {
+      // The engine gives the run to another worker, which downloads the result from the start.
+      stopping.throwIfAborted()
+      if (superseded.aborted) return { kind: 'stop' }
+      log.warn({ err: error, taskId, provider: open.provider }, 'video.store-failed')
+      const failure = error instanceof ProviderFailure ? error : undefined
+      const waitedMs = performance.now() - (open.outcomeAtMs ?? -Infinity)
+      const ending = findEnding(open, waitedMs, failure)
+      if (ending === undefined) {
+        const afterMs = backoffMs(nextTryAfter(waitedMs), failure?.retryAfterMs)
+        return await retryLater(dependencies, open, afterMs, { hasDownloadFailed: failure !== undefined })
+      }
+      if (failure !== undefined) await recordFailure(postgres, open, failure.message)
+      return ending
+    } finally {
+      permit.release(hasSucceeded)
     }
-    if (failure !== undefined) await recordFailure(postgres, open, failure.message)
-    return ending
-  } finally {
-    clearInterval(checks)
-    stopping.removeEventListener('abort', stop)
-    permit.release(hasSucceeded)
-  }
+  })
 }

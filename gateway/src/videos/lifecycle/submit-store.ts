@@ -2,6 +2,7 @@
 import { nextRunAfter, type Run } from '../../platform/engine/run-key.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
+import { returnChanges } from '../../tasks/queue-store.ts'
 import type { OpenTask } from '../open-task-store.ts'
 import { shardOf } from '../shard.ts'
 
@@ -120,12 +121,11 @@ export const returnToQueue = async (
   await database.query(
     `with moved as (
        update open_tasks
-          set stage = 'accepted',
+          set ${returnChanges('$3')},
               refusals = refusals + case when $4 then 1 else 0 end,
               tried_providers = case when $4 and not $5 = any (tried_providers) then tried_providers || $5::text else tried_providers end,
               outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
-              provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
-              not_before = least(deadline_at, now() + make_interval(secs => $3 / 1000.0))
+              provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision)
         where task_id = $1 and run = $2 and upstream is null
           and (stage in ('starting', 'submitting') or ($4 and stage = 'waiting')) and (submits = $10 or not $4)
        returning task_id

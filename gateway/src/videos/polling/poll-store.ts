@@ -10,8 +10,6 @@ export interface DuePoll {
   upstream: unknown
   /** If known already, the job is not polled. */
   outcome: Outcome | null
-  /** A run was started that stores the result. */
-  isStoring: boolean
   isOverdue: boolean
   /** A download of the result has failed or was too slow. */
   isRetry: boolean
@@ -22,7 +20,7 @@ export interface DuePoll {
   dueAt: string
 }
 
-const isPolled = `o.stage in ('waiting', 'storing')`
+const isPolled = `o.stage = 'waiting'`
 
 /**
  * Combines a statement for each part of a shard: its own jobs and, in the first shard, those with a shard number that no longer
@@ -45,7 +43,7 @@ export const findDuePolls = async (
     unitedParts(
       shard,
       (isOfPart) =>
-        `select o.task_id as "taskId", o.day, o.upstream, o.outcome, o.model, o.stage = 'storing' as "isStoring",
+        `select o.task_id as "taskId", o.day, o.upstream, o.outcome, o.model,
                 o.deadline_at <= now() as "isOverdue", o.failed_downloads > 0 as "isRetry",
                 extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
            from open_tasks o
@@ -72,8 +70,7 @@ export interface PollResult {
 }
 
 /**
- * Writes the results of one tick, and returns the runs that the tick must start. A task that waits gets a new run; the run of
- * a task that has one already is returned again, because the engine may not know of it. Progress only grows, and stays below
+ * Writes the results of one tick, and returns the new runs that the tick must start. Progress only grows, and stays below
  * 100 until the video is stored. A job is polled at its deadline at the latest. The open tasks are locked first and in the
  * order in which tasks that end are locked.
  */
@@ -103,7 +100,7 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
                                   else least(o.deadline_at, now() + make_interval(secs => n."nextPollMs" / 1000.0)) end,
               outcome = coalesce(o.outcome, n.outcome),
               outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
-              run = case when n."startsRun" and o.stage = 'waiting' then ${nextRunAfter('o.run')} else o.run end,
+              run = case when n."startsRun" then ${nextRunAfter('o.run')} else o.run end,
               stage = case when n."startsRun" then 'storing' else o.stage end
          from given n join locked on locked.task_id = n."taskId"
         where o.task_id = n."taskId" and ${isPolled}

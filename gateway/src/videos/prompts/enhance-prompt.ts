@@ -4,10 +4,10 @@
  */
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { isCurrentRun } from '../open-task-store.ts'
+import { isCurrentRun } from '../../tasks/run-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { findTask, recordEnhanced } from '../task-store.ts'
-import type { VideoTask } from '../task.ts'
+import { videoTables, type VideoTask } from '../task.ts'
 
 export interface PromptEnhancer {
   /** Whether it can enhance this prompt. If not, the response lists the parameter as ignored. */
@@ -45,7 +45,7 @@ export const enhancePrompt = async (
 ): Promise<void> => {
   const { postgres } = dependencies
   const day = dayOfTaskId(taskId)
-  if (day === undefined || !(await isCurrentRun(postgres, { taskId, run }))) return
+  if (day === undefined || !(await isCurrentRun(postgres, videoTables, { taskId, run }))) return
   const task = await findTask(postgres, day, taskId)
   if (task === undefined || !needsEnhancing(task)) return
   await recordEnhanced(postgres, task.day, taskId, await enhancedOrSame(dependencies, task))

@@ -5,51 +5,22 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
-import type { ImageRole } from '@kinora/contract/operations/video-fields'
 
-import type { Caller } from '../../auth/caller.ts'
-import type { PriceList } from '../../billing/prices/price-list.ts'
-import { totalOf } from '../../billing/prices/price.ts'
 import { quoteOf } from '../../billing/spending/quote.ts'
-import { walletOf, placeHolds } from '../../billing/spending/spend.ts'
-import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
+import { placeHolds } from '../../billing/spending/spend.ts'
+import type { StoreResponses } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
 import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
 import { CommitOutcomeUnknown, isDatabaseUnavailable, isLockTimeout } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { secondsFor } from '../../routing/choose-route.ts'
-import type { Route, Router } from '../../routing/route.ts'
 import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/stored-file-store.ts'
 import type { StoredImage } from '../images/stored-image.ts'
-import { pricedWorkOf } from '../priced-work.ts'
-import { charactersMax, type NamedCharacters, type RequestedCharacter } from '../requested-character.ts'
-import { requestedSound } from '../requested-sound.ts'
-import { shardOf } from '../shard.ts'
-import { createModelTaskId, createRemixTaskId, createUuidTaskId } from '../task-id.ts'
+import { charactersMax, type NamedCharacters } from '../requested-character.ts'
 import { findTasks, insertTasks, type NewTask } from '../task-store.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
-import { requirementsOf } from '../video-requirements.ts'
+import { newCandidate, type Admission, type Candidate, type CandidateDependencies } from './candidate.ts'
 import { createQueueLength } from './queue-length.ts'
 import type { QueueLimits } from './queue-limits.ts'
-import type { QueueOverload } from './queue-overload.ts'
-
-/** An order with validated parameters, as an endpoint passes it on. */
-interface Admission {
-  caller: Caller
-  model: VideoModel
-  createdVia: VideoTask['createdVia']
-  order: VideoOrder
-  /** The reference images first, then the reference video and audio. */
-  images: StoredImage[]
-  /** Created from a video of this order; the prompt need not name it. */
-  character?: RequestedCharacter | undefined
-  /** The provider that must make the video, whichever providers serve the model now. */
-  pinnedTo?: string | undefined
-  /** Writes in the transaction of the admission. */
-  alongside?: ((database: Database, task: VideoTask) => Promise<void>) | undefined
-  /** The response to store for idempotent replays. */
-  responseToStore?: (task: VideoTask) => ResponseToStore | undefined
-}
 
 export interface AdmitVideo {
   (admission: Admission): Promise<VideoTask>
@@ -59,13 +30,9 @@ export interface AdmitVideo {
   quote: (admission: Admission) => Promise<Quote>
 }
 
-export interface AdmissionDependencies {
+export interface AdmissionDependencies extends CandidateDependencies {
   postgres: Postgres
-  router: Router
-  prices: PriceList
-  deadlineMs: number
   queueLimits: () => QueueLimits
-  queueOverload: QueueOverload
   wakeDispatcher: (provider: string) => void
   /** Counts a create of an account that waits for its commit, until the returned function is called. */
   countWaiting: (accountId: string) => () => void
@@ -84,111 +51,6 @@ const withCharacters = async (admission: Admission, namedCharacters: NamedCharac
   const characters = [...new Map(all.map(({ id, username }) => [id, { id, username }])).values()]
   if (characters.length === 0) return admission
   return { ...admission, order: { ...order, characters: characters.slice(0, charactersMax) } }
-}
-
-const idOf = ({ model, createdVia }: Admission, nowMs: number): string => {
-  if (createdVia === 'remix') return createRemixTaskId(model.id, nowMs)
-  if (createdVia === 'videos' && model.family === 'A') return createUuidTaskId(nowMs)
-  return createModelTaskId(model.id, nowMs)
-}
-
-/** The length that is made and charged: the requested one, or the next longer one that a route of the model supports. */
-const fittingSeconds = ({ router }: AdmissionDependencies, { model, order, pinnedTo }: Admission): number => {
-  if (pinnedTo !== undefined) return order.seconds
-  const routes = router.routesOf(model.id)
-  const seconds = secondsFor(routes, order.seconds)
-  if (seconds !== undefined) return seconds
-  const longest = Math.max(...routes.flatMap((route) => route.seconds ?? []))
-  throw new ApiError('invalid_parameter', {
-    param: 'seconds',
-    message: `'${model.id}' makes videos of up to ${longest} seconds (got ${order.seconds}).`,
-  })
-}
-
-/** Chooses the route. A route where the task would wait too long is only chosen, and then refused, if there is no other. */
-const chooseRoute = (
-  { router, queueOverload }: AdmissionDependencies,
-  { model, caller, pinnedTo }: Admission,
-  order: VideoOrder,
-) => {
-  const refusalAt = (route: Route) => queueOverload.refusalAt(route, model.id, caller.accountId)
-  const overloaded = router
-    .routesOf(model.id, 'video')
-    .flatMap((route) => (refusalAt(route) === undefined ? [] : route.provider.name))
-  const chosen = router.choose(model.id, { ...requirementsOf(order, pinnedTo), tried: overloaded })
-  if (chosen !== undefined) return { ...chosen, refusal: refusalAt(chosen.route) }
-  const canMakeOther = router.routesOf(model.id).some(({ provider }) => provider.video !== undefined)
-  throw canMakeOther
-    ? new ApiError('invalid_parameter', {
-        param: 'size',
-        message: `No provider of '${model.id}' makes videos of ${order.seconds} seconds at ${order.width}x${order.height}${order.sound === false ? ' without sound' : ''}. Use another size or length${order.sound === false ? ', or sound' : ''}.`,
-      })
-    : new ApiError('service_unavailable', { detail: `no provider for ${model.id} is configured` })
-}
-
-/** The role of each image: as requested, else those of the model in order, of which the last one is that of all others. */
-const rolesOf = ({ model: { imageRoles }, order }: Admission, images: StoredImage[]): ImageRole[] =>
-  order.imageRoles ?? images.map((_, index) => imageRoles[index] ?? imageRoles.at(-1) ?? imageRoles[0])
-
-/** What the order says about its reference files. */
-const referencesOf = (admission: Admission): Partial<VideoOrder> => {
-  const ofType = (type: string) =>
-    admission.images.filter(({ contentType }) => contentType.startsWith(`${type}/`))
-  const images = ofType('image')
-  return {
-    ...(images.length > 0 && { images: images.length, imageRoles: rolesOf(admission, images) }),
-    ...(ofType('video').length > 0 && { hasReferenceVideo: true }),
-    ...(ofType('audio').length > 0 && { hasReferenceAudio: true }),
-  }
-}
-
-/** The task of an admission, and why it must be refused before anything is written, if so. */
-const newTask = (
-  admission: Admission,
-  dependencies: AdmissionDependencies,
-): { task: NewTask; refusal: ApiError | undefined } => {
-  const { prices, deadlineMs } = dependencies
-  const { caller, model, createdVia } = admission
-  const order = {
-    ...admission.order,
-    seconds: fittingSeconds(dependencies, admission),
-    ...referencesOf(admission),
-    ...requestedSound(model, admission.order.sound),
-  }
-  const nowMs = Date.now()
-  // The time of the database replaces it later, and is the base of the deadline. The day stays, because the id contains it.
-  const createdAt = new Date(nowMs)
-  const id = idOf(admission, nowMs)
-  const { route, decision, refusal } = chooseRoute(dependencies, admission, order)
-  const { provider } = route
-  const lines = prices.pricesOf(model)(pricedWorkOf(order))
-  const task: NewTask = {
-    id,
-    day: createdAt.toISOString().slice(0, 10),
-    accountId: caller.accountId,
-    keyId: caller.keyId,
-    model: model.id,
-    family: model.family,
-    createdVia,
-    state: 'pending',
-    progress: 0,
-    order,
-    enhancedPrompt: order.prompt,
-    provider: provider.name,
-    wallet: walletOf(caller),
-    prices: lines,
-    holdMicros: totalOf(lines),
-    createdAt,
-    statusUpdatedAt: createdAt,
-    mediaId: null,
-    mediaExpiresAt: null,
-    errorCode: null,
-    errorMessage: null,
-    shard: shardOf(id, provider.shards),
-    decision,
-    deadlineMs,
-  }
-  return { task, refusal }
 }
 
 const referenceFiles = (task: NewTask, images: StoredImage[]): StoredFile[] =>
@@ -221,8 +83,6 @@ const parametersOf = (order: VideoOrder) => ({
   ...(order.characters !== undefined && { characters: order.characters.map(({ username }) => username) }),
 })
 
-type Candidate = { task: NewTask; admission: Admission }
-
 /** Refuses remixes whose source is gone. The locks protect the other sources until the tasks that use them are committed. */
 const refuseMissingSources = async (database: Database, tasks: NewTask[]): Promise<Map<string, ApiError>> => {
   const remixes = tasks.flatMap(({ id, order: { remixOf } }) =>
@@ -241,25 +101,29 @@ const refuseMissingSources = async (database: Database, tasks: NewTask[]): Promi
   )
 }
 
+interface Accepted {
+  admission: Admission
+  candidateId: string
+  task: NewTask
+}
+
 /** Writes the tasks whose holds could be placed, and adds the other refusals. The time of the holds is the creation time. */
 const admitFunded = async (
   database: Database,
   candidates: Candidate[],
   refusals: Map<string, ApiError>,
-): Promise<Candidate[]> => {
+): Promise<Accepted[]> => {
   const placed = await placeHolds(
     database,
-    candidates.map(({ task, admission }) => ({
+    candidates.map(({ task, taskAt, admission }) => ({
       caller: admission.caller,
-      taskId: task.id,
-      day: task.day,
+      taskAt,
       amountMicros: task.holdMicros,
     })),
   )
-  const createdAt = new Date(placed.atMs)
-  const accepted = candidates.flatMap(({ task, admission }, index) => {
+  const accepted = candidates.flatMap(({ task, taskAt, admission }, index): Accepted[] => {
     const refusal = placed.refusals[index]
-    if (refusal === undefined) return { admission, task: { ...task, createdAt, statusUpdatedAt: createdAt } }
+    if (refusal === undefined) return [{ admission, candidateId: task.id, task: taskAt(placed.atMs) }]
     refusals.set(task.id, refusal)
     return []
   })
@@ -276,6 +140,8 @@ const admitTogether = async (
   candidates: Candidate[],
   refuseFullQueues: ReturnType<typeof createQueueLength>,
   storeResponses: StoreResponses,
+  /** Gets the tasks of this attempt before they are committed, by the id of the candidate. */
+  written: Map<string, NewTask>,
 ) => {
   const tasks = candidates.map(({ task }) => task)
   const refusals = new Map([
@@ -284,6 +150,7 @@ const admitTogether = async (
   ])
   const remaining = candidates.filter(({ task }) => !refusals.has(task.id))
   const accepted = remaining.length === 0 ? [] : await admitFunded(database, remaining, refusals)
+  for (const { candidateId, task } of accepted) written.set(candidateId, task)
   await insertStoredFiles(
     database,
     accepted.flatMap(({ task, admission }) => referenceFiles(task, admission.images)),
@@ -296,9 +163,8 @@ const admitTogether = async (
     database,
     accepted.flatMap(({ task, admission }) => admission.responseToStore?.(task) ?? []),
   )
-  const admitted = new Map(accepted.map(({ task }) => [task.id, task]))
   return candidates.map(({ task: { id } }) => {
-    const task = admitted.get(id)
+    const task = written.get(id)
     return task === undefined ? rejected(refusals.get(id)) : fulfilled<VideoTask>(task)
   })
 }
@@ -311,19 +177,16 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
     candidates: Candidate[],
     options?: { lockTimeoutMsMax: number },
   ): Promise<PromiseSettledResult<VideoTask>[]> => {
+    const written = new Map<string, NewTask>()
     try {
-      return await postgres.transaction(
-        (database) => admitTogether(database, candidates, refuseFullQueues, storeResponses),
-        options,
-      )
+      return await postgres.transaction((database) => {
+        written.clear()
+        return admitTogether(database, candidates, refuseFullQueues, storeResponses, written)
+      }, options)
     } catch (error) {
       if (isDatabaseUnavailable(error) || isLockTimeout(error)) throw error
       // The transaction may have been committed although it failed here. Tasks that exist are not admitted again.
-      const existing = await findTasks(
-        postgres,
-        candidates.map(({ task }) => task),
-        1,
-      ).catch(() => {
+      const existing = await findTasks(postgres, [...written.values()], 1).catch(() => {
         // Report the failed commit, not the failed lookup.
         throw error
       })
@@ -331,8 +194,8 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
       const isUnknown = error instanceof CommitOutcomeUnknown && existing.size === 0
       return await Promise.all(
         candidates.map(async (candidate) => {
-          const { id, accountId } = candidate.task
-          const task = existing.get(`${accountId}/${id}`)
+          const asWritten = written.get(candidate.task.id)
+          const task = asWritten && existing.get(`${asWritten.accountId}/${asWritten.id}`)
           if (task !== undefined) return fulfilled(task)
           if (isUnknown || candidates.length === 1) return rejected(error)
           // One order that the database refuses must not fail the others.
@@ -352,9 +215,9 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
     const leave = countWaiting(given.caller.accountId)
     try {
       const admission = await withCharacters(given, namedCharacters)
-      const { task: wanted, refusal } = newTask(admission, dependencies)
+      const { refusal, ...candidate } = newCandidate(admission, dependencies)
       if (refusal !== undefined) throw refusal
-      const task = await admit({ task: wanted, admission })
+      const task = await admit(candidate)
       queueOverload.add(task.provider, task.model, task.accountId, task.keyId, task.order.seconds)
       wakeDispatcher(task.provider)
       return task
@@ -371,8 +234,8 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
   admitVideo.quote = async (given) => {
     const admission = await withCharacters(given, namedCharacters)
     const { caller, model } = admission
-    const { task, refusal } = newTask(admission, dependencies)
-    const order = { caller, model: model.id, heldFor: task.prices, parameters: parametersOf(task.order) }
+    const { task, refusal } = newCandidate(admission, dependencies)
+    const order = { caller, model: model.name, heldFor: task.prices, parameters: parametersOf(task.order) }
     // A separate counter, because a quote must not count as a waiting task.
     const countQueue = createQueueLength(queueLimits)
     return quoteOf(

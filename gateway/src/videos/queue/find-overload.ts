@@ -45,8 +45,8 @@ export const createFindOverload = ({
   const usableBy = ({ models }: Caller, path: string): VideoModel[] => {
     if (models === undefined) return sampleOf(path)
     return models
-      .filter((id) => catalog.isAvailable(id))
-      .map((id) => catalog.find(id))
+      .filter((name) => catalog.idOf(name) !== undefined)
+      .map((name) => catalog.find(name))
       .filter(isVideo)
       .filter(({ endpoints }) => endpoints.includes(path))
   }

@@ -1,8 +1,8 @@
 /** The fair queue of accepted tasks that wait for a slot. The rule is in docs/decisions/0015-fair-queue.md. */
-import { nextRunAfter, type Run } from '../../platform/engine/run-key.ts'
-import { idleTimeout, recordTick } from '../../platform/engine/tick-store.ts'
+import type { Run } from '../../platform/engine/run-key.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Decision } from '../../routing/route.ts'
+import { claimChanges } from '../../tasks/queue-store.ts'
 import type { VideoOrder } from '../task.ts'
 import type { QueueLimits } from './queue-limits.ts'
 
@@ -17,35 +17,17 @@ const plainPlans = {
   jit: 'off',
 }
 
-/** Makes this transaction the only one that starts tasks of a provider. */
-const lockQueue = async (database: Database, provider: string): Promise<void> => {
-  const settings = Object.entries({ ...plainPlans, idle_in_transaction_session_timeout: idleTimeout })
+/**
+ * Makes this transaction the only one that starts tasks of a provider. The engine runs one tick at a time, but a worker that it
+ * considers dead may still be running its own.
+ */
+export const lockQueue = async (database: Database, provider: string): Promise<void> => {
+  const settings = Object.entries(plainPlans)
   await database.query(
     `select pg_advisory_xact_lock(hashtextextended('kinora:queue:' || $1, 0)),
             (select count(set_config(name, value, true)) from unnest($2::text[], $3::text[]) as s (name, value))`,
     [provider, settings.map(([name]) => name), settings.map(([, value]) => value)],
   )
-}
-
-/**
- * Begins the transaction of a dispatcher's tick. The engine runs one tick at a time, but a worker that it considers dead
- * may still be running its own, or go on much later. Returns the runs that this tick has claimed before, after which it
- * may claim nothing more; undefined if it is executed for the first time.
- */
-export const beginTick = async (
-  database: Database,
-  loop: string,
-  provider: string,
-  tickId: string,
-): Promise<Run[] | undefined> => {
-  await lockQueue(database, provider)
-  if (await recordTick(database, loop, provider, tickId)) return undefined
-  const { rows } = await database.query<Run & Record<string, unknown>>(
-    `select task_id as "taskId", run from open_tasks
-      where provider = $1 and stage <> 'accepted' and claimed_by = $2`,
-    [provider, tickId],
-  )
-  return rows
 }
 
 /** Makes this transaction the only one that counts the in-flight tasks of these accounts. */
@@ -211,7 +193,7 @@ const start = async (
 ): Promise<(Run & { model: string })[]> => {
   const { rows } = await database.query<{ taskId: string; run: number; model: string }>(
     `with started as (
-       update open_tasks o set stage = 'starting', run = ${nextRunAfter('o.run')}, claimed_by = $4
+       update open_tasks o set ${claimChanges('$4')}
          from jsonb_to_recordset($2::jsonb) as c
            ("taskId" text, run bigint, model text, "accountId" uuid, "keyId" uuid,
             "virtualStart" bigint, "virtualFinish" bigint, "keyVirtualStart" bigint, "keyVirtualFinish" bigint)
@@ -285,17 +267,6 @@ export const claimAccepted = async (
   const starts = await start(database, queue.provider, choices, tickId)
   await forgetPassed(database, queue.provider)
   return { starts, isThrottled }
-}
-
-/** When the next postponed task may start, in milliseconds from now; undefined if there is none. */
-export const nextStartInMs = async (database: Database, provider: string): Promise<number | undefined> => {
-  const { rows } = await database.query<{ ms: number }>(
-    `select extract(epoch from not_before - now()) * 1000 as ms from open_tasks
-      where provider = $1 and stage = 'accepted' and run > 0 and not_before > now()
-      order by not_before limit 1`,
-    [provider],
-  )
-  return rows[0]?.ms
 }
 
 /** The number of in-flight tasks of each of these models at a provider. */

@@ -4,10 +4,11 @@
  */
 import type { Postgres } from '../../platform/postgres.ts'
 import type { WebhookEvent, VideoProvider } from '../../providers/port/video.ts'
+import { markProcessing } from '../../tasks/task-store.ts'
 import { isSameJob } from '../../videos/lifecycle/same-job.ts'
 import { recordSubmitted } from '../../videos/lifecycle/submit-store.ts'
 import { recordAttempts } from '../../videos/task-attempt-store.ts'
-import { markProcessing } from '../../videos/task-store.ts'
+import { videoTables } from '../../videos/task.ts'
 import {
   hasFailedWithoutJob,
   isJobOfOtherTask,
@@ -56,7 +57,7 @@ export const applyWebhook = (
     if (isAtProvider && job === null) {
       const records = await recordSubmitted(database, [{ taskId, provider, upstream: ref, firstPollMs: 0 }])
       if (records.get(taskId) === 'claimed_by_other') return 'other_task'
-      await markProcessing(database, [{ day, id: taskId }])
+      await markProcessing(database, videoTables, [{ day, id: taskId }])
       return 'job_found'
     }
     if (await isJobOfOtherTask(database, { provider, taskId, ref })) return 'other_task'

@@ -101,6 +101,19 @@ export function isNoSpeech(attempt: Attempt): boolean {
   return attempt.noSpeechProbability > 0.6 && attempt.averageLogProbability < leastAverageLogProbability
 }
 
+/** Translations below this are often invented, above all those of a few words. Measured with short recordings. */
+const leastTranslationLogProbability = -0.7
+
+/** Whether a translation is too uncertain to be shown. A higher temperature was only tried because of doubts. */
+export function isDoubtfulTranslation(attempt: Attempt, requestedTemperature: number): boolean {
+  return (
+    attempt.averageLogProbability < leastTranslationLogProbability ||
+    attempt.noSpeechProbability > 0.6 ||
+    attempt.compressionRatio > mostCompression ||
+    attempt.temperature > requestedTemperature + 0.5
+  )
+}
+
 export function compressionRatio(text: string): number {
   const bytes = Buffer.from(text)
   return bytes.length / deflateSync(bytes).length

@@ -4,6 +4,7 @@ import {
   type VendorError,
   vendorErrorIn,
   isContentRefused,
+  isVoiceRefused,
   lengthCodeOf,
   refusalCodeOf,
 } from './vendor-error.ts'
@@ -47,6 +48,9 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
   // concerns only this request.
   if (status === 401 || (status === 403 && vendorError !== undefined)) {
     return new ProviderFailure('unauthorized', message, { code: 'upstream_error', status })
+  }
+  if (isVoiceRefused(vendorError)) {
+    return new ProviderFailure('rejected', message, { code: 'voice_not_supported' })
   }
   return new ProviderFailure('rejected', message, { code: lengthCodeOf(vendorError) ?? code })
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 
 import type { Dispatcher } from 'undici'
 
-import { SafeFetchError } from '../../../safe-fetch/safe-fetch.ts'
+import { SafeFetchError } from '../../../safe-fetch/safe-fetch-error.ts'
 import type { ProviderFailure } from '../../port/failure.ts'
 import { type AnswerHeaders, one } from './classify.ts'
 

@@ -2,7 +2,8 @@ import type { Readable } from 'node:stream'
 
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 
-import { createSafeFetch, SafeFetchError } from '../../../safe-fetch/safe-fetch.ts'
+import { SafeFetchError } from '../../../safe-fetch/safe-fetch-error.ts'
+import { createSafeFetch } from '../../../safe-fetch/safe-fetch.ts'
 import { noteExchange } from '../../port/exchange.ts'
 import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../port/failure.ts'
 import { sendDeadlineMs } from '../../port/send-deadline.ts'

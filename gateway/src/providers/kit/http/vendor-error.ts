@@ -73,6 +73,11 @@ export function refusalCodeOf(vendorError: VendorError | undefined): RefusalCode
   return 'upstream_error'
 }
 
+/** Whether a vendor does not know the voice, which only speech has. */
+export function isVoiceRefused(vendorError: VendorError | undefined): boolean {
+  return /(^|_)voice$/.test(plain(vendorError?.field)) || plain(vendorError?.code) === 'voice_not_supported'
+}
+
 const outputTooLong = /output_?length|(output|completion)_?(limit|tokens?_?exceeded)|max_?output/
 const inputTooLong = /context_?(length|window|limit)/
 

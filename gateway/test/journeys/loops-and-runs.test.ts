@@ -1,0 +1,110 @@
+/** Runs and loops in a real engine, and what it knows of the workers while those of two versions share one address. */
+import { expect, test } from 'vitest'
+
+import { readInvocations } from '../../src/platform/engine/invocation-store.ts'
+import { loop } from '../../src/platform/engine/loop.ts'
+import { connectEngine, type Engine } from '../../src/platform/engine/restate.ts'
+import { runKey } from '../../src/platform/engine/run-key.ts'
+import { runService } from '../../src/platform/engine/run-service.ts'
+import { createRunningSteps } from '../../src/platform/engine/running-steps.ts'
+import { serveEngine } from '../../src/platform/engine/serve-engine.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { startEngine } from '../kit/start-engine.ts'
+
+const namesOf = (services: { name: string }[]) => services.map(({ name }) => name)
+const log = createLog({ level: 'silent' }, 'test')
+
+test('a worker is registered only if the engine knows everything that it serves', async () => {
+  await using started = await startEngine()
+  const { engine, workerUrl, settings } = started
+  const [ofOld, ofNew] = [createRunningSteps(), createRunningSteps()]
+  const before = ['dispatch', 'poll'].map((name) => loop(name, ofOld, async () => ({ nextMs: 60_000 })))
+  const after = ['dispatch', 'poll', 'deliver'].map((name) =>
+    loop(name, ofNew, async () => ({ nextMs: 60_000 })),
+  )
+  const old = await serveEngine(before, ofOld, settings, log)
+  await engine.register(workerUrl)
+  expect(await engine.isRegistered(workerUrl, namesOf(before))).toBe(true)
+  // The engine has asked a worker of the previous version, and the new one notices.
+  expect(await engine.isRegistered(workerUrl, namesOf(after))).toBe(false)
+  await old.close()
+  const upgraded = await serveEngine(after, ofNew, settings, log)
+  await engine.register(workerUrl)
+  expect(await engine.isRegistered(workerUrl, namesOf(after))).toBe(true)
+  // A worker of the previous version that is still there has nothing to add.
+  expect(await engine.isRegistered(workerUrl, namesOf(before))).toBe(true)
+  expect(await engine.isRegistered('http://127.0.0.1:9', namesOf(before))).toBe(false)
+  await upgraded.close()
+})
+
+/** Invocations that are queued or executed, without scheduled ones. */
+const countActive = async (engine: Engine, service: string) =>
+  (
+    await engine.query<{ id: string }>(
+      `select id from sys_invocation where target_service_name = '${service}' and status not in ('completed', 'scheduled')`,
+    )
+  ).length
+
+test('wake-ups during a tick cause one further tick, and none is lost', async () => {
+  await using started = await startEngine()
+  const { engine, workerUrl, settings } = started
+  const steps = createRunningSteps()
+  let ticks = 0
+  let release = () => {}
+  const isHeld = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const endless = loop('endless', steps, async () => {
+    ticks += 1
+    if (ticks === 1) await isHeld
+    return { nextMs: 60_000 }
+  })
+  const served = await serveEngine([endless], steps, settings, log)
+  await engine.register(workerUrl)
+  await engine.startLoop('endless', 'a')
+  await expect.poll(() => ticks).toBe(1)
+  // Engines of other processes, because one engine sends few wake-ups.
+  const others = Array.from({ length: 100 }, () => connectEngine(started.urls, log))
+  for (const each of others) each.wake('endless', 'a')
+  // The tick that goes on, and the further one.
+  await expect.poll(() => countActive(engine, 'endless')).toBe(2)
+  await Promise.all(others.map((each) => each.close()))
+  expect(ticks).toBe(1)
+  release()
+  await expect.poll(() => countActive(engine, 'endless')).toBe(0)
+  expect(ticks).toBe(2)
+  // A wake-up after the tick causes one more.
+  engine.wake('endless', 'a')
+  await expect.poll(() => ticks).toBe(3)
+  await served.close()
+})
+
+test('a run that goes on is not started again, and the engine lists it by its key', async () => {
+  await using started = await startEngine()
+  const { engine, workerUrl, settings } = started
+  const steps = createRunningSteps()
+  const begun: string[] = []
+  let release = () => {}
+  const isHeld = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const advance = runService('advance', steps, async (run) => {
+    begun.push(runKey(run))
+    await isHeld
+  })
+  const served = await serveEngine([advance], steps, settings, log)
+  await engine.register(workerUrl)
+  const run = { taskId: 'video_1', run: 7 }
+  await engine.start('advance', run)
+  await expect.poll(() => begun).toEqual(['video_1~7'])
+  await engine.start('advance', run)
+  expect(await readInvocations(engine, ['advance'], ['video_1~7', 'video_2~1'])).toMatchObject([
+    { service: 'advance', key: 'video_1~7' },
+  ])
+  await engine.start('advance', { taskId: 'video_1', run: 8 })
+  await expect.poll(() => begun).toEqual(['video_1~7', 'video_1~8'])
+  release()
+  await expect.poll(() => countActive(engine, 'advance')).toBe(0)
+  expect(begun).toHaveLength(2)
+  await served.close()
+})
