@@ -30,6 +30,8 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   // Nothing listens there unless a test starts an engine.
   RESTATE_INGRESS_URL: 'http://127.0.0.1:9',
   RESTATE_ADMIN_URL: 'http://127.0.0.1:9',
+  // Nor there, unless a test starts the built-in provider.
+  LOCAL_URL: 'http://127.0.0.1:2',
   LIMIT_ADDRESS_PER_3_MINUTES: '0',
   // All clients of a test share one address.
   LIMIT_CONNECTIONS_PER_ADDRESS: '10000',
