@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
+import { minutes, seconds } from './gateway/test/kit/time-limits.ts'
 import { SlowFirst } from './tools/test-order.ts'
 
 const database = 'gateway/test/kit/global-setup.ts'
@@ -8,13 +9,18 @@ const priority = 'gateway/test/kit/raise-priority.ts'
 const previous = 'gateway/test/upgrade/bundle-previous.ts'
 const kit = { globalSetup: [database, command] }
 
-// These timeouts only end a test that hangs. They allow for a machine that is many times slower or busier.
 const limits = {
-  ...{ testTimeout: 900_000, hookTimeout: 900_000, expect: { poll: { timeout: 300_000 } } },
+  ...{ testTimeout: minutes(1), hookTimeout: minutes(1), expect: { poll: { timeout: seconds(30) } } },
   // Files share their modules, and a failed test must not leave a changed clock behind.
   restoreMocks: true,
 }
-const longLimits = { ...limits, testTimeout: 1_800_000, hookTimeout: 1_800_000 }
+// Tests with processes of their own: a start takes seconds while six files run, and a kill is followed by a recovery.
+const processLimits = {
+  ...limits,
+  ...{ testTimeout: minutes(5), hookTimeout: minutes(5), expect: { poll: { timeout: minutes(2) } } },
+}
+// Tests that measure as long as it takes, and long forms.
+const longLimits = { ...processLimits, testTimeout: minutes(30), hookTimeout: minutes(30) }
 
 // Tests that measure time, or the order of many tasks, run alone.
 const measures = [
@@ -82,7 +88,7 @@ export default defineConfig({
       // what operations cost (`npm run bench -- --quick`).
       {
         test: {
-          ...longLimits,
+          ...processLimits,
           ...kit,
           name: 'journeys',
           isolate: false,
@@ -99,7 +105,7 @@ export default defineConfig({
       // Upgrades from the previous version. `npm run prove:upgrade` runs them with many tasks and streams.
       {
         test: {
-          ...longLimits,
+          ...processLimits,
           name: 'upgrade',
           globalSetup: [database, command, previous],
           include: ['gateway/test/upgrade/**/*.test.ts'],
@@ -118,7 +124,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...limits,
+          ...longLimits,
           ...kit,
           name: 'measures',
           setupFiles: [priority],

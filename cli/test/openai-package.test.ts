@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { reserveDevPorts } from '../../gateway/test/kit/reserve-ports.ts'
 import { probe } from '../../gateway/test/kit/sample-video.ts'
+import { linkRecognitionSets } from '../../local/test/kit/model-directory.ts'
 
 const run = promisify(execFile)
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
@@ -68,7 +69,8 @@ beforeAll(async () => {
   await symlink(modules, join(directory, 'node_modules'))
   const data = join(directory, 'data')
   const port = await reserveDevPorts(directory, data)
-  const outer = Object.fromEntries(['PATH', 'HOME', 'MODEL_DIR'].map((name) => [name, process.env[name]]))
+  const models = linkRecognitionSets(join(directory, 'models'))
+  const outer = { PATH: process.env['PATH'], HOME: process.env['HOME'], MODEL_DIR: models }
   const args = ['dev', '--json', '--no-models', '--no-open', '--port', String(port), '--data', data]
   dev = spawn(process.execPath, [inject('command'), ...args], {
     env: outer,

@@ -95,12 +95,11 @@ test('publint and attw find no problem in the packages', async () => {
   const build = join(root, 'build')
   const folders = (await readdir(build)).filter((name) => name !== 'tarballs')
   expect(folders.length).toBeGreaterThan(0)
-  for (const folder of folders) {
-    await npm(['exec', '--', 'publint', '--strict', '--pack=false', join(build, folder)], root)
-  }
-  for (const tarball of await readdir(join(build, 'tarballs'))) {
-    await npm(['exec', '--', 'attw', '--profile=esm-only', join(build, 'tarballs', tarball)], root)
-  }
+  const check = (name: string, parameters: string[]) =>
+    run(process.execPath, [join(root, 'node_modules/.bin', name), ...parameters])
+  for (const folder of folders) await check('publint', ['--strict', '--pack=false', join(build, folder)])
+  for (const tarball of await readdir(join(build, 'tarballs')))
+    await check('attw', ['--profile=esm-only', join(build, 'tarballs', tarball)])
 })
 
 test('the packages contain no tests and no sources', async () => {

@@ -1,4 +1,7 @@
-/** An attack by one caller stays within the limits, and the same attack goes beyond them without admission control. */
+/**
+ * An attack by one caller stays within the limits. `npm run prove:attacks`, also in its quick form, shows as well that the same
+ * attack goes beyond them without admission control.
+ */
 import { fileURLToPath } from 'node:url'
 
 import { afterAll, beforeAll, describe, expect, test, type TaskMeta } from 'vitest'
@@ -9,12 +12,14 @@ import { attacks, type AttackName } from './attacks.ts'
 import { startSystemLookups } from './name-services.ts'
 import { lengths, runAttack, type AttackResult } from './run-attack.ts'
 
-const isFull = process.env['PROVE_ATTACKS'] === 'full'
+const form = process.env['PROVE_ATTACKS']
+const isFull = form === 'full'
 const length = isFull ? lengths.full : lengths.quick
 // Overload needs cores of its own: other load on the machine looks the same. So it runs at full length, or if named.
 const names = (Object.keys(attacks) as AttackName[]).filter(
   (name) => name !== 'overload' || isFull || process.env['PROVE_ATTACKS_NAMED'] === name,
 )
+const controls = form === undefined ? [] : names
 /** The baseline may be inexact, because the expected difference is large. A busy machine needs longer to reach it. */
 const controlLength = { ...length, beforeMs: Math.min(length.beforeMs, 1_000), duringMs: 60_000 }
 const command = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
@@ -47,7 +52,7 @@ describe('with default settings', () => {
 
 describe('without admission control', () => {
   // Without admission control, uploads are not limited at all.
-  test.for(names.filter((name) => name !== 'held-uploads'))(
+  test.for(controls.filter((name) => name !== 'held-uploads'))(
     '%s goes beyond the limits',
     async (name, { task }) => {
       const environment = { ADMISSION_CONTROL: 'false' }
@@ -59,30 +64,34 @@ describe('without admission control', () => {
 })
 
 describe('if no upload gives way to another account', () => {
-  test('held-uploads keeps others out', async ({ task }) => {
-    const { execArguments, environment } = runWith({
-      file: 'admission/admission.ts',
-      find: "if (findExceeded('uploads', 1) === 'total') arriving.makeRoomFor(owner)",
-      replace: '',
-    })
-    const launch: Launch = { line: [process.execPath, ...execArguments, command], environment }
-    const result = await runAttack(fixtures, 'held-uploads', {
-      ...{ length: controlLength, launch, stopsEarly: true },
-    })
-    report(task.meta, 'held-uploads', result)
-    expect(result.problems).toContain('upload')
-  })
+  test.for(controls.filter((name) => name === 'held-uploads'))(
+    '%s keeps others out',
+    async (name, { task }) => {
+      const { execArguments, environment } = runWith({
+        file: 'admission/admission.ts',
+        find: "if (findExceeded('uploads', 1) === 'total') arriving.makeRoomFor(owner)",
+        replace: '',
+      })
+      const launch: Launch = { line: [process.execPath, ...execArguments, command], environment }
+      const result = await runAttack(fixtures, name, { length: controlLength, launch, stopsEarly: true })
+      report(task.meta, name, result)
+      expect(result.problems).toContain('upload')
+    },
+  )
 })
 
 describe('without admission control, with names looked up by the system', () => {
-  test('slow-names stops calls to vendors', async ({ task, skip }) => {
-    await using lookups = await startSystemLookups(fixtures.directory)
-    if (lookups === undefined) return skip('needs the right to open port 53 and to create namespaces')
-    const environment = { ADMISSION_CONTROL: 'false' }
-    const result = await runAttack(fixtures, 'slow-names', {
-      ...{ length: controlLength, environment, launch: lookups, stopsEarly: true },
-    })
-    report(task.meta, 'slow-names', result)
-    expect(result.problems).toContain('vendor call')
-  })
+  test.for(controls.filter((name) => name === 'slow-names'))(
+    '%s stops calls to vendors',
+    async (name, { task, skip }) => {
+      await using lookups = await startSystemLookups(fixtures.directory)
+      if (lookups === undefined) return skip('needs the right to open port 53 and to create namespaces')
+      const environment = { ADMISSION_CONTROL: 'false' }
+      const result = await runAttack(fixtures, name, {
+        ...{ length: controlLength, environment, launch: lookups, stopsEarly: true },
+      })
+      report(task.meta, name, result)
+      expect(result.problems).toContain('vendor call')
+    },
+  )
 })

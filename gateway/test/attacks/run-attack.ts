@@ -38,11 +38,11 @@ export interface AttackLength {
 
 /**
  * Several attacks use up the limits of a minute in their first seconds. A hundredth of a minute is more than a tenth of
- * five seconds, so the 90th percentile of the quick form is stricter for them than the 99th of the full one.
+ * four seconds, so the 90th percentile of the quick form is stricter for them than the 99th of the full one.
  */
 export const lengths: Record<'quick' | 'full', AttackLength> = {
   quick: {
-    ...{ warmUpMs: 500, rehearsalMs: 1_000, beforeMs: 2_000, duringMs: 5_000, afterMs: 10_000 },
+    ...{ warmUpMs: 500, rehearsalMs: 500, beforeMs: 1_500, duringMs: 4_000, afterMs: 10_000 },
     percentile: 0.9,
   },
   full: {

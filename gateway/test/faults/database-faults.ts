@@ -79,7 +79,6 @@ const takeConnections = async ({ postgres }: FaultStack, forMs: number) => {
 
 export const databaseFaults = {
   'terminate connections': {
-    isQuick: true,
     stopsCreates: true,
     run: async ({ stack, client }) => {
       for (let round = 0; round < rounds; round += 1) {

@@ -11,11 +11,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { askJson } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
+import { minutes } from '../kit/time-limits.ts'
 
 const floodCreates = Number(process.env['FLOOD_CREATES'] ?? 400)
 const smallCreates = Number(process.env['SMALL_CREATES'] ?? 12)
 const vendorDurationMs = 40
-const withinMs = 1_800_000
+const withinMs = minutes(30)
 const isFullLength = process.env['FLOOD_CREATES'] !== undefined
 
 let stack: Stack

@@ -64,7 +64,7 @@ test('wake-ups during a tick cause one further tick, and none is lost', async ()
   await engine.startLoop('endless', 'a')
   await expect.poll(() => ticks).toBe(1)
   // Engines of other processes, because one engine sends few wake-ups.
-  const others = Array.from({ length: 100 }, () => connectEngine(started.urls, log))
+  const others = Array.from({ length: 1_000 }, () => connectEngine(started.urls, log))
   for (const each of others) each.wake('endless', 'a')
   // The tick that goes on, and the further one.
   await expect.poll(() => countActive(engine, 'endless')).toBe(2)

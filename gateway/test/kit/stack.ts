@@ -19,6 +19,7 @@ import { brokenInvariants } from './ledger.ts'
 import { reservePorts } from './reserve-ports.ts'
 import { roleProcess, type RoleProcess } from './role-process.ts'
 import { testEnvironment } from './start-gateway.ts'
+import { minutes } from './time-limits.ts'
 
 export interface StackOptions {
   vendorDurationMs?: number
@@ -202,7 +203,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     },
     states: () => counted('select state as name, count(*) from video_tasks group by state'),
     stages: () => counted('select stage as name, count(*) from open_tasks group by stage'),
-    until: async (what, holds, withinMs = 840_000) => {
+    until: async (what, holds, withinMs = minutes(4)) => {
       const startedMs = performance.now()
       while (!(await holds())) {
         if (performance.now() - startedMs > withinMs)

@@ -8,6 +8,7 @@ import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
 import { send } from '../faults/retrying.ts'
 import { askJson } from '../kit/answers.ts'
 import { startStack, type Stack } from '../kit/stack.ts'
+import { minutes } from '../kit/time-limits.ts'
 import { isFull } from './findings.ts'
 
 /** The providers of each model, and its creates per second. */
@@ -172,12 +173,12 @@ beforeAll(async () => {
     upMs = Date.now()
     first.faults.down = false
     const isServed = async () => (await completedOf('alone')) > untilNow
-    await stack.until('it is served again', isServed, 180_000)
+    await stack.until('it is served again', isServed, minutes(3))
     await sleep(afterMs)
   } finally {
     await Promise.all(stops.map((stop) => stop()))
   }
-  await stack.until('all is done', async () => Object.keys(await stack.stages()).length === 0, 300_000)
+  await stack.until('all is done', async () => Object.keys(await stack.stages()).length === 0, minutes(5))
   clearInterval(sampling)
   samples.push(sampleOf(first))
   made = await readMade()

@@ -1,3 +1,4 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
 
@@ -19,4 +20,23 @@ export function modelDirectory(...sets: ModelSetName[]): ModelDirectory {
 /** A directory that contains only these sets. */
 export function onlySets(directory: ModelDirectory, ...sets: ModelSetName[]): ModelDirectory {
   return { path: directory.path, find: (name) => (sets.includes(name) ? directory.find(name) : undefined) }
+}
+
+const recognitionSets = [
+  'onnxruntime',
+  'silero-vad',
+  'moonshine-tiny',
+  'whisper-tiny',
+  'whisper-base',
+] as const
+
+/**
+ * Makes a directory without the models that speak, for another process. espeak-ng speaks then: a model takes seconds of the processor
+ * for each sentence.
+ */
+export function linkRecognitionSets(folder: string): string {
+  const directory = modelDirectory(...recognitionSets)
+  mkdirSync(folder)
+  for (const name of recognitionSets) symlinkSync(directory.find(name) ?? '', path.join(folder, name))
+  return folder
 }
