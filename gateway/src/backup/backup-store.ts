@@ -63,7 +63,7 @@ const filesAfter = `select id, storage_key as "storageKey", size_bytes as "sizeB
   coalesce(expires_at <= now(), false) as "isExpired"
   from media where removed_at is null and id > $1::uuid order by id limit $2`
 
-const recordingsAfter = `select id, recording_key as "storageKey", null as "sizeBytes", null as sha256, false as "isExpired"
+const recordingsAfter = `select id, recording_key as "storageKey", null::bigint as "sizeBytes", null as sha256, false as "isExpired"
   from transcription_tasks where recording_key is not null and id > $1 order by id limit $2`
 
 /** Every file that the database refers to, in pages. */

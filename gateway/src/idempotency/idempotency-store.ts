@@ -17,10 +17,11 @@ interface NewClaim extends Claim {
   retry: number | undefined
 }
 
-export interface StoredResponse extends Pick<ResponseToStore, 'headers' | 'body' | 'bodyKind' | 'taskId'> {
+export interface StoredResponse extends Pick<ResponseToStore, 'body' | 'bodyKind' | 'taskId'> {
   fingerprint: Buffer
-  /** Null while the request is in progress. */
+  /** Null while the request is in progress, like the others. */
   status: number | null
+  headers: ResponseToStore['headers'] | null
 }
 
 /** How long a claim lasts unless it is extended. */

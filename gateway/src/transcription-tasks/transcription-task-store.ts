@@ -112,11 +112,11 @@ export const finishTranscription = async (
               has_transcript = $3 = 'completed', error_code = $4, error_message = $5
         where day = $1 and id = $2 and state in ('pending', 'processing')
         returning id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros",
-                  captured_micros as "capturedMicros", model, state
+                  coalesce(captured_micros, 0) as "capturedMicros", model, state
      ), dropped as (
        delete from transcription_segments s using moved where s.task_id = moved.id and moved.state = 'failed'
      )
-     select * from moved`,
+     select "accountId", "keyId", wallet, "holdMicros", "capturedMicros", model from moved`,
     [
       day,
       id,

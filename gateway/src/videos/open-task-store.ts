@@ -73,7 +73,7 @@ const currentRunOf = (row: CurrentRow): CurrentRun => ({ open: openTaskOf(row), 
 const runParameters = (runs: Run[]) => [runs.map(({ taskId }) => taskId), runs.map(({ run }) => run)]
 
 const selectCurrentRuns = (more = '') =>
-  `select ${taskColumns}, null as "mediaExpiresAt", ${openColumns}${more}
+  `select ${taskColumns}, null::timestamptz as "mediaExpiresAt", ${openColumns}${more}
      from unnest($1::text[], $2::bigint[]) as wanted (task_id, run)
      join open_tasks o on o.task_id = wanted.task_id and o.run = wanted.run
      join video_tasks t on t.day = o.day and t.id = o.task_id`

@@ -96,7 +96,7 @@ export const findTask = async (
   id: string,
 ): Promise<VideoTask | undefined> => {
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
-    `select ${taskColumns}, null as "mediaExpiresAt" from video_tasks t where t.day = $1 and t.id = $2`,
+    `select ${taskColumns}, null::timestamptz as "mediaExpiresAt" from video_tasks t where t.day = $1 and t.id = $2`,
     [day, id],
   )
   return rows[0]

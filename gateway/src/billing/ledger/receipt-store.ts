@@ -29,7 +29,7 @@ export const findCharged = async (
   { id, day, accountId }: { id: string; day: string; accountId: string | undefined },
 ): Promise<Charged | undefined> => {
   const { rows } = await database.query<Charged & Record<string, unknown>>(
-    `select * from (
+    `select "accountId", "keyId", "modelName", status, prices, "holdMicros", "capturedMicros", provider, "costMicros" from (
        select account_id as "accountId", key_id as "keyId", coalesce(model_name, model) as "modelName", state as status, prices,
               hold_micros as "holdMicros", captured_micros as "capturedMicros", provider,
               cost_micros as "costMicros", 1 as preference

@@ -26,7 +26,8 @@ export const findCharge = async (
        join ledger_entries hold
          on hold.day = capture.day and hold.task_id = capture.task_id and hold.movement = 'hold' and hold.book = 'held'
        join usage_entries u on u.id = capture.task_id
-      where capture.day = $1 and capture.task_id = $2 and capture.movement = 'capture' and capture.book = 'revenue'`,
+      where capture.day = $1 and capture.task_id = $2 and capture.movement = 'capture' and capture.book = 'revenue'
+        and capture.key_id is not null`,
     [day, id],
   )
   return rows[0]

@@ -93,7 +93,7 @@ export const readKeyLimits = async (
     at: Instant
     nowMs: number
     quotaMicros: number | null
-    usedMicros: number
+    usedMicros: number | null
     budgets: Budget[]
   }
   const { rows } = await database.query<Row>(
@@ -111,7 +111,11 @@ export const readKeyLimits = async (
   if (first === undefined) throw new Error('readKeyLimits needs at least one key')
   const limits = rows.map(({ keyId, quotaMicros, usedMicros, budgets }): [string, KeyLimits] => [
     keyId,
-    { quota: quotaMicros === null ? undefined : { limitMicros: quotaMicros, usedMicros }, budgets },
+    {
+      quota:
+        quotaMicros === null || usedMicros === null ? undefined : { limitMicros: quotaMicros, usedMicros },
+      budgets,
+    },
   ])
   return { at: first.at, nowMs: first.nowMs, limits: new Map(limits) }
 }
