@@ -4,6 +4,9 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { insertCharacter } from '../../src/characters/character-store.ts'
+import { uuidV7 } from '../../src/platform/uuid.ts'
+import type { StoredFile } from '../../src/storage/stored-file-store.ts'
 import { ask, askJson, expectProblem, form, pixel, pixelBytes } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { serveFiles, type FileServer } from '../kit/file-server.ts'
@@ -111,6 +114,27 @@ describe('200', () => {
     expect(new Set(answers.map(({ body }) => body['id'])).size).toBe(1)
     expect(await countOf()).toBe(Number(before) + 1)
     expect((await probe(await clipOf(answers[0]?.body['username']))).seconds).toBeCloseTo(2, 1)
+  })
+
+  test('of two processes that make the same character, the second one leaves no files behind', async () => {
+    const { postgres } = gateway.database
+    const insert = async () => {
+      const id = uuidV7()
+      const buildFile = (kind: StoredFile['kind']): StoredFile => ({
+        ...{ id: uuidV7(), accountId, taskId: id, kind, storageKey: uuidV7(), contentType: 'video/mp4' },
+        ...{ sizeBytes: 1, sha256: 'ab', width: 1, height: 1, durationMs: null, expiresAt: null },
+      })
+      const [clip, portrait] = [buildFile('clip'), buildFile('portrait')]
+      const character = {
+        ...{ id, accountId, username: `twin_${id.slice(-12)}`, source: 'twins', isPrivate: false },
+        ...{ clipMediaId: clip.id, portraitMediaId: portrait.id, files: [clip, portrait] },
+      }
+      const isInserted = await postgres.transaction((database) => insertCharacter(database, character, null))
+      const { rowCount } = await postgres.query('select from media where task_id = $1', [id])
+      return { isInserted, files: rowCount }
+    }
+    expect(await insert()).toEqual({ isInserted: true, files: 2 })
+    expect(await insert()).toEqual({ isInserted: false, files: 0 })
   })
 
   test('a request that looked for the character just before it was stored does not download it again', async () => {

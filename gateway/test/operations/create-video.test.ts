@@ -8,6 +8,7 @@ import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { uuidV7 } from '../../src/platform/uuid.ts'
+import { referencesOfTask } from '../../src/storage/stored-file-store.ts'
 import {
   ask,
   askJson,
@@ -94,11 +95,12 @@ const orderOf = async (taskId: unknown) => {
 }
 
 const referencesOf = async (taskId: unknown) => {
-  const { rows } = await gateway.database.postgres.query<Record<string, unknown>>(
-    `select content_type, size_bytes, storage_key from media where task_id = $1 and kind = 'reference'`,
-    [taskId],
-  )
-  return rows
+  const files = await referencesOfTask(gateway.database.postgres, String(taskId))
+  return files.map(({ contentType, sizeBytes, storageKey }) => ({
+    content_type: contentType,
+    size_bytes: sizeBytes,
+    storage_key: storageKey,
+  }))
 }
 
 describe('200', () => {

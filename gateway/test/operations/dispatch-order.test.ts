@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { runKey, type Run } from '../../src/platform/engine/run-key.ts'
 import { returnToQueue } from '../../src/videos/lifecycle/submit-store.ts'
-import { carriedVideos } from '../../src/videos/queue/carried-task-store.ts'
+import { carriedVideos, findQueuedProviders } from '../../src/videos/queue/carried-task-store.ts'
+import { countInFlight } from '../../src/videos/queue/queue-store.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { dispatchTick, repeatableTick, tickOf } from '../kit/queue.ts'
@@ -173,6 +174,16 @@ describe('order', () => {
     await enqueue(many, 1, { deadlineSeconds: -20 })
     const { findOverdue, renew } = carriedVideos(database.postgres)
     expect(await renew(await findOverdue())).toHaveLength(1)
+  })
+
+  test('each provider with waiting tasks is found once, and started tasks are counted by model', async () => {
+    const { postgres } = database
+    await enqueue(many, 3, { model: 'counted' })
+    await enqueue(few, 2, { provider: 'other' })
+    expect(await findQueuedProviders(postgres)).toEqual(['other', 'vendor'])
+    expect(await countInFlight(postgres, 'vendor', ['counted'])).toEqual(new Map())
+    await claim(2)
+    expect(await countInFlight(postgres, 'vendor', ['counted'])).toEqual(new Map([['counted', 2]]))
   })
 
   test('a tick reads the same number of rows whatever the length of the queue', async () => {

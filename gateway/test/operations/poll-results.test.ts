@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { recordSubmitted, waitForDeadline } from '../../src/videos/lifecycle/submit-store.ts'
 import { leaveToPollLoop, recordOutcome } from '../../src/videos/open-task-store.ts'
-import { findDuePolls, recordPolls, type PollResult } from '../../src/videos/polling/poll-store.ts'
+import {
+  findDuePolls,
+  nextPollInMs,
+  recordPolls,
+  type PollResult,
+} from '../../src/videos/polling/poll-store.ts'
 import { carriedVideos } from '../../src/videos/queue/carried-task-store.ts'
 import { createStartedTask } from '../kit/started-task.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
@@ -52,6 +57,16 @@ const recordOf = async (taskId: string) => {
   )
   return rows[0]
 }
+
+test('a shard has the time of its next poll, if a job waits', async () => {
+  const { postgres } = gateway.database
+  expect(await nextPollInMs(postgres, 'alone', 0, 1)).toBeUndefined()
+  for (const firstPollMs of [7_200_000, 3_600_000])
+    await change(await waitingTask(firstPollMs), `provider = 'alone'`)
+  const nextMs = await nextPollInMs(postgres, 'alone', 0, 1)
+  expect(nextMs).toBeGreaterThan(0)
+  expect(nextMs).toBeLessThanOrEqual(3_600_000)
+})
 
 describe('a run that stores the result', () => {
   test('is started once for an outcome', async () => {

@@ -9,6 +9,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { mediaDaysOf } from '../../src/retention/account-term-store.ts'
+import { previewSweep } from '../../src/retention/preview-sweep.ts'
 import { startRetentionLoop } from '../../src/retention/retention-loop.ts'
 import { sweepOrphans, sweepMedia, sweepRows, type SweepDependencies } from '../../src/retention/sweep.ts'
 import { insertStoredFiles, lockSources } from '../../src/storage/stored-file-store.ts'
@@ -117,6 +118,25 @@ describe('an expired result', () => {
       { kind: 'video', removed: true },
     ])
     expect(await sweepMedia(clearing, live)).toEqual({ expired: 0 })
+  })
+
+  test('a preview counts it with its bytes, and expired idempotency keys', async () => {
+    const before = await previewSweep(clearing, live)
+    const { id } = await complete(Buffer.alloc(1_000))
+    await age(id, 2)
+    await query(
+      `insert into idempotency_keys (account_id, name, operation, fingerprint, expires_at)
+       values ($1, 'name', 'createVideo', 'fingerprint', now())`,
+      [accountId],
+    )
+    const { media, responses } = await previewSweep(clearing, live)
+    expect(media).toEqual({
+      expired: before.media.expired + 1,
+      expiredBytes: before.media.expiredBytes + 1_000,
+      left: before.media.left,
+    })
+    expect(responses).toBe(before.responses + 1)
+    await sweepMedia(clearing, live)
   })
 
   test('other results are kept', async () => {
