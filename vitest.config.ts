@@ -6,6 +6,7 @@ import { SlowFirst } from './tools/test-order.ts'
 const database = 'gateway/test/kit/global-setup.ts'
 const command = 'gateway/test/kit/bundle-command.ts'
 const priority = 'gateway/test/kit/raise-priority.ts'
+const statements = 'gateway/test/kit/record-statements.ts'
 const previous = 'gateway/test/upgrade/bundle-previous.ts'
 const kit = { globalSetup: [database, command] }
 
@@ -32,6 +33,8 @@ const measures = [
   // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
   'gateway/test/attacks/**/*.test.ts',
 ]
+
+const statementsTest = 'tools/statements/statements.test.ts'
 
 // Tests that need model weights; `kinora models pull` downloads them.
 const sound = [
@@ -70,7 +73,15 @@ export default defineConfig({
           name: 'unit',
           isolate: false,
           include: ['{contract,sandbox,gateway,local,cli,tools,dev}/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'gateway/test/**', 'cli/test/**', ...sound, ...measures, ...long],
+          exclude: [
+            '**/node_modules/**',
+            'gateway/test/**',
+            'cli/test/**',
+            statementsTest,
+            ...sound,
+            ...measures,
+            ...long,
+          ],
           sequence: { groupOrder: 0 },
         },
       },
@@ -79,6 +90,7 @@ export default defineConfig({
           ...limits,
           name: 'operations',
           globalSetup: [database],
+          setupFiles: [statements],
           isolate: false,
           include: ['gateway/test/operations/**/*.test.ts'],
           sequence: { groupOrder: 0 },
@@ -133,13 +145,23 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      // The SQL that the tests of operations have recorded.
+      {
+        test: {
+          ...limits,
+          name: 'statements',
+          globalSetup: [database],
+          include: [statementsTest],
+          sequence: { groupOrder: 2 },
+        },
+      },
       {
         test: {
           ...longLimits,
           ...kit,
           name: 'long',
           include: long,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],
