@@ -1,4 +1,5 @@
 /** Finds the calls in gateway/src that execute SQL, and reads their row types with the API of the compiler. */
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -162,7 +163,8 @@ export const findCalls = (): Calls => {
 
   const calls = program
     .getSourceFileNames()
-    .filter((file) => file.startsWith(`${root}gateway/src/`) && !file.endsWith('.test.ts'))
+    .filter((name) => name.startsWith(`${root}gateway/src/`) && !name.endsWith('.test.ts'))
+    .filter((name) => readFileSync(name, 'utf8').includes('.query'))
     .flatMap((name) => {
       const file = program.getSourceFile(name)
       return file === undefined ? [] : readCalls(file)

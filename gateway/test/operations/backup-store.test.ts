@@ -11,6 +11,7 @@ import {
   isEmptyDatabase,
   readServer,
   referencedFiles,
+  type ReferencedFile,
 } from '../../src/backup/backup-store.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
@@ -54,7 +55,8 @@ test('the files of tasks and recordings are referenced until they expire', async
   })
   await insertStoredFiles(postgres, [file('kept', daysAgo(-1)), file('expired', daysAgo(1))])
 
-  const listed = (await Array.fromAsync(referencedFiles(postgres))).flat()
+  const listed: ReferencedFile[] = []
+  for await (const page of referencedFiles(postgres)) listed.push(...page)
   expect(listed).toHaveLength(3)
   expect(listed).toMatchObject([
     { storageKey: 'kept', sizeBytes: 3, sha256: 'abcd', isExpired: false },
