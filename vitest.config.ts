@@ -34,6 +34,9 @@ const measures = [
   'gateway/test/attacks/**/*.test.ts',
 ]
 
+// Tests of stores and of what uses them, beside their sources.
+const ofDatabase = 'gateway/src/**/*.database.test.ts'
+
 const statementsTest = 'tools/statements/statements.test.ts'
 
 // Tests that need model weights; `kinora models pull` downloads them.
@@ -77,6 +80,7 @@ export default defineConfig({
             '**/node_modules/**',
             'gateway/test/**',
             'cli/test/**',
+            ofDatabase,
             statementsTest,
             ...sound,
             ...measures,
@@ -92,12 +96,12 @@ export default defineConfig({
           globalSetup: [database],
           setupFiles: [statements],
           isolate: false,
-          include: ['gateway/test/operations/**/*.test.ts'],
+          include: ['gateway/test/operations/**/*.test.ts', ofDatabase],
           sequence: { groupOrder: 0 },
         },
       },
-      // Several processes: journeys, the command line, vendors that misbehave (`npm run prove:vendors`), speech models, and
-      // what operations cost (`npm run bench -- --quick`).
+      // Several processes: journeys, the command line, vendors that misbehave (`npm run prove:vendors`), faults of every part
+      // of the service (`npm run prove:faults`), speech models, and what operations cost (`npm run bench -- --quick`).
       {
         test: {
           ...processLimits,
@@ -105,7 +109,7 @@ export default defineConfig({
           name: 'journeys',
           isolate: false,
           include: [
-            'gateway/test/{journeys,vendors,conformance}/**/*.test.ts',
+            'gateway/test/{journeys,vendors,conformance,faults}/**/*.test.ts',
             'cli/test/**/*.test.ts',
             'bench/*-cost*.test.ts',
             ...sound,
@@ -121,16 +125,6 @@ export default defineConfig({
           name: 'upgrade',
           globalSetup: [database, command, previous],
           include: ['gateway/test/upgrade/**/*.test.ts'],
-          sequence: { groupOrder: 0 },
-        },
-      },
-      // Faults of every part of the service. `npm run prove:faults` runs them at full length.
-      {
-        test: {
-          ...longLimits,
-          name: 'faults',
-          globalSetup: [command],
-          include: ['gateway/test/faults/**/*.test.ts'],
           sequence: { groupOrder: 0 },
         },
       },

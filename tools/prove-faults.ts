@@ -27,12 +27,17 @@ const name = [...(values.guarded ? ['with every guard'] : []), ...positionals].j
 const chosen = name === '' ? [] : ['-t', name]
 const file = `gateway/test/faults/${isSeries ? 'series' : 'faults'}.test.ts`
 // npm scripts have vitest in their path.
-const run = spawn('vitest', ['run', '--project', 'faults', '--reporter', reporter, file, ...chosen], {
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    ...(!values.quick && { PROVE_FAULTS: 'full' }),
-    ...(isSeries && { PROVE_FAULTS_SERIES: JSON.stringify({ faults, tasks, seed }) }),
+const limits = ['--testTimeout=1800000', '--hookTimeout=1800000']
+const run = spawn(
+  'vitest',
+  ['run', '--project', 'journeys', ...limits, '--reporter', reporter, file, ...chosen],
+  {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      ...(!values.quick && { PROVE_FAULTS: 'full' }),
+      ...(isSeries && { PROVE_FAULTS_SERIES: JSON.stringify({ faults, tasks, seed }) }),
+    },
   },
-})
+)
 run.on('exit', (code) => (process.exitCode = code ?? 1))

@@ -8,7 +8,8 @@ import { inject } from 'vitest'
 const file = `${inject('statements')}/${process.pid}.jsonl`
 const recorded = new Set<string>()
 
-const isSource = (path: string) => path.includes('/gateway/src/') && !path.endsWith('/platform/postgres.ts')
+const isSource = (path: string) =>
+  path.includes('/gateway/src/') && !path.endsWith('.test.ts') && !path.endsWith('/platform/postgres.ts')
 
 /** The lines of gateway/src that led to this call, from the innermost outwards. */
 const readCallers = (): string[] => {

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { runKey, type Run } from '../../src/platform/engine/run-key.ts'
-import { returnToQueue } from '../../src/videos/lifecycle/submit-store.ts'
-import { carriedVideos, findQueuedProviders } from '../../src/videos/queue/carried-task-store.ts'
-import { countInFlight } from '../../src/videos/queue/queue-store.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { createAccount, createKey } from '../kit/factories.ts'
-import { dispatchTick, repeatableTick, tickOf } from '../kit/queue.ts'
+import { createDatabase, type TestDatabase } from '../../../test/kit/database.ts'
+import { createAccount, createKey } from '../../../test/kit/factories.ts'
+import { dispatchTick, repeatableTick, tickOf } from '../../../test/kit/queue.ts'
+import { runKey, type Run } from '../../platform/engine/run-key.ts'
+import { returnToQueue } from '../lifecycle/submit-store.ts'
+import { carriedVideos, findQueuedProviders } from './carried-task-store.ts'
+import { countInFlight } from './queue-store.ts'
 
 let database: TestDatabase
 const [many, few, late] = [randomUUID(), randomUUID(), randomUUID()]

@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createLog } from '../../src/platform/log.ts'
-import { migrate, migrationProblem } from '../../src/platform/migrate.ts'
-import { connectPostgres, type Postgres } from '../../src/platform/postgres.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
+import { createDatabase, type TestDatabase } from '../../test/kit/database.ts'
+import { createLog } from './log.ts'
+import { migrate, migrationProblem } from './migrate.ts'
+import { connectPostgres, type Postgres } from './postgres.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

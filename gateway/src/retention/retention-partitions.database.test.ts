@@ -5,18 +5,15 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { createMeter, type Meter } from '../../src/billing/metering/meter.ts'
-import { priceOf } from '../../src/billing/prices/price.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { sweepRows, type SweepDependencies } from '../../src/retention/sweep.ts'
-import {
-  finishTranscription,
-  clearRecordingKey,
-} from '../../src/transcription-tasks/transcription-task-store.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../kit/expired.ts'
-import { completeTask, createAccount, createKey, endTask } from '../kit/factories.ts'
-import { brokenInvariants } from '../kit/ledger.ts'
+import { createDatabase, type TestDatabase } from '../../test/kit/database.ts'
+import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../../test/kit/expired.ts'
+import { completeTask, createAccount, createKey, endTask } from '../../test/kit/factories.ts'
+import { brokenInvariants } from '../../test/kit/ledger.ts'
+import { createMeter, type Meter } from '../billing/metering/meter.ts'
+import { priceOf } from '../billing/prices/price.ts'
+import { createLog } from '../platform/log.ts'
+import { finishTranscription, clearRecordingKey } from '../transcription-tasks/transcription-task-store.ts'
+import { sweepRows, type SweepDependencies } from './sweep.ts'
 
 const tables = ['metered_requests', 'request_log', 'task_events', 'transcription_tasks', 'video_tasks']
 const failure = { kind: 'failed', code: 'upstream_error', message: '' } as const

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 
-import { createLog } from '../../src/platform/log.ts'
-import { createJobDurations } from '../../src/videos/polling/job-durations.ts'
-import { createDatabase } from '../kit/database.ts'
+import { createDatabase } from '../../../test/kit/database.ts'
+import { createLog } from '../../platform/log.ts'
+import { createJobDurations } from './job-durations.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 /** Disables the timers; the tests call flush. */

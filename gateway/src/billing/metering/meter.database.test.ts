@@ -1,16 +1,16 @@
 /** The meter for synchronous requests, on a real database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { Caller } from '../../src/auth/caller.ts'
-import { finishMeteredRequests, type OpenRequest } from '../../src/billing/ledger/metered-request-store.ts'
-import { createMeter, type Meter, type MeterTimes } from '../../src/billing/metering/meter.ts'
-import { priceOf } from '../../src/billing/prices/price.ts'
-import { createLog } from '../../src/platform/log.ts'
-import { connectPostgres } from '../../src/platform/postgres.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { createAccount, createKey } from '../kit/factories.ts'
-import { brokenInvariants } from '../kit/ledger.ts'
-import { startProxy } from '../kit/start-gateway.ts'
+import { createDatabase, type TestDatabase } from '../../../test/kit/database.ts'
+import { createAccount, createKey } from '../../../test/kit/factories.ts'
+import { brokenInvariants } from '../../../test/kit/ledger.ts'
+import { startProxy } from '../../../test/kit/start-gateway.ts'
+import type { Caller } from '../../auth/caller.ts'
+import { createLog } from '../../platform/log.ts'
+import { connectPostgres } from '../../platform/postgres.ts'
+import { finishMeteredRequests, type OpenRequest } from '../ledger/metered-request-store.ts'
+import { priceOf } from '../prices/price.ts'
+import { createMeter, type Meter, type MeterTimes } from './meter.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const usual: MeterTimes = { leaseSeconds: 300, extendEveryMs: 60_000 }

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createLog } from '../../src/platform/log.ts'
-import { connectRedis, type Redis } from '../../src/platform/redis.ts'
-import { createLeasedPoints, type Counter } from '../../src/rate-limits/leased-points.ts'
-import { startRedisServer, type RedisServer } from '../kit/redis-server.ts'
+import { startRedisServer, type RedisServer } from '../../test/kit/redis-server.ts'
+import { createLog } from '../platform/log.ts'
+import { connectRedis, type Redis } from '../platform/redis.ts'
+import { createLeasedPoints, type Counter } from './leased-points.ts'
 
 let server: RedisServer
 const connections: Redis[] = []

@@ -1,18 +1,18 @@
 /** Health of routes shared between processes, and without the database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { createLog } from '../../src/platform/log.ts'
-import { connectPostgres } from '../../src/platform/postgres.ts'
-import { ProviderFailure } from '../../src/providers/port/failure.ts'
-import { createProviders } from '../../src/providers/registry.ts'
-import { createHealth, type Health } from '../../src/routing/health.ts'
-import { initialTokens } from '../../src/routing/retry-budget.ts'
-import { deleteOldHealth } from '../../src/routing/route-health-store.ts'
-import { createRouter } from '../../src/routing/router.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { startProxy } from '../kit/start-gateway.ts'
-import { providerConfigAt } from '../kit/vendor-providers.ts'
-import { withoutIntervals } from '../kit/without-intervals.ts'
+import { createDatabase, type TestDatabase } from '../../test/kit/database.ts'
+import { startProxy } from '../../test/kit/start-gateway.ts'
+import { providerConfigAt } from '../../test/kit/vendor-providers.ts'
+import { withoutIntervals } from '../../test/kit/without-intervals.ts'
+import { createLog } from '../platform/log.ts'
+import { connectPostgres } from '../platform/postgres.ts'
+import { ProviderFailure } from '../providers/port/failure.ts'
+import { createProviders } from '../providers/registry.ts'
+import { createHealth, type Health } from './health.ts'
+import { initialTokens } from './retry-budget.ts'
+import { deleteOldHealth } from './route-health-store.ts'
+import { createRouter } from './router.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const often = { interval: 20 }

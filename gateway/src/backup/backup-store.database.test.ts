@@ -1,6 +1,11 @@
 /** What a backup reads from the database. The command is tested in `cli/test/backup.test.ts`. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/kit/database.ts'
+import { acceptedAt, daysAgo, recordingAt } from '../../test/kit/expired.ts'
+import { createAccount, createKey } from '../../test/kit/factories.ts'
+import { uuidV7 } from '../platform/uuid.ts'
+import { insertStoredFiles } from '../storage/stored-file-store.ts'
 import {
   collectStatistics,
   countOpenTasks,
@@ -12,12 +17,7 @@ import {
   readServer,
   referencedFiles,
   type ReferencedFile,
-} from '../../src/backup/backup-store.ts'
-import { uuidV7 } from '../../src/platform/uuid.ts'
-import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../kit/database.ts'
-import { acceptedAt, daysAgo, recordingAt } from '../kit/expired.ts'
-import { createAccount, createKey } from '../kit/factories.ts'
+} from './backup-store.ts'
 
 let database: TestDatabase
 

@@ -1,35 +1,26 @@
 /** Wallets, limits, cycles, prices, receipts and the ledger audit, on a real database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type { Caller } from '../../src/auth/caller.ts'
-import { insertAccount } from '../../src/auth/key-store.ts'
-import {
-  runIncrementalAudit,
-  runFullAudit,
-  createAuditTick,
-  isSound,
-} from '../../src/billing/ledger/audit-ledger.ts'
-import { adjust, expire, topUp, type OperatorOrder } from '../../src/billing/ledger/movements.ts'
-import { readReceipt } from '../../src/billing/ledger/receipt.ts'
-import type { Period } from '../../src/billing/money/period.ts'
-import { createPriceList, startedPrices } from '../../src/billing/prices/price-list.ts'
-import { insertPrice, type SetPrice } from '../../src/billing/prices/price-store.ts'
-import { placeHolds, settleHolds } from '../../src/billing/spending/spend.ts'
-import { setKeyLimits } from '../../src/billing/spending/spending-store.ts'
-import {
-  endSubscription,
-  renewCycles,
-  setSubscription,
-} from '../../src/billing/subscriptions/subscriptions.ts'
-import type { Log } from '../../src/platform/log.ts'
-import { createLog } from '../../src/platform/log.ts'
-import type { Database } from '../../src/platform/postgres.ts'
-import { uuidV7 } from '../../src/platform/uuid.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { acceptedAt } from '../kit/expired.ts'
-import { createAccount, createKey, subscribe } from '../kit/factories.ts'
-import { referenceCatalog } from '../kit/reference-catalog.ts'
-import { withoutIntervals } from '../kit/without-intervals.ts'
+import { createDatabase, type TestDatabase } from '../../../test/kit/database.ts'
+import { acceptedAt } from '../../../test/kit/expired.ts'
+import { createAccount, createKey, subscribe } from '../../../test/kit/factories.ts'
+import { referenceCatalog } from '../../../test/kit/reference-catalog.ts'
+import { withoutIntervals } from '../../../test/kit/without-intervals.ts'
+import type { Caller } from '../../auth/caller.ts'
+import { insertAccount } from '../../auth/key-store.ts'
+import type { Log } from '../../platform/log.ts'
+import { createLog } from '../../platform/log.ts'
+import type { Database } from '../../platform/postgres.ts'
+import { uuidV7 } from '../../platform/uuid.ts'
+import { runIncrementalAudit, runFullAudit, createAuditTick, isSound } from '../ledger/audit-ledger.ts'
+import { adjust, expire, topUp, type OperatorOrder } from '../ledger/movements.ts'
+import { readReceipt } from '../ledger/receipt.ts'
+import type { Period } from '../money/period.ts'
+import { createPriceList, startedPrices } from '../prices/price-list.ts'
+import { insertPrice, type SetPrice } from '../prices/price-store.ts'
+import { endSubscription, renewCycles, setSubscription } from '../subscriptions/subscriptions.ts'
+import { placeHolds, settleHolds } from './spend.ts'
+import { setKeyLimits } from './spending-store.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const dayMs = 86_400_000

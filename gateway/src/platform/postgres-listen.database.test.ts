@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { createDatabase } from '../kit/database.ts'
+import { createDatabase } from '../../test/kit/database.ts'
 
 const connectionsThatListen = `from pg_stat_activity where datname = current_database() and application_name = 'kinora, listening'`
 

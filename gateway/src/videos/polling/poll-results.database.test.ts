@@ -1,17 +1,12 @@
 /** What the poll loop records: results of polls, and the runs that store results. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { recordSubmitted, waitForDeadline } from '../../src/videos/lifecycle/submit-store.ts'
-import { leaveToPollLoop, recordOutcome } from '../../src/videos/open-task-store.ts'
-import {
-  findDuePolls,
-  nextPollInMs,
-  recordPolls,
-  type PollResult,
-} from '../../src/videos/polling/poll-store.ts'
-import { carriedVideos } from '../../src/videos/queue/carried-task-store.ts'
-import { createStartedTask } from '../kit/started-task.ts'
-import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
+import { createStartedTask } from '../../../test/kit/started-task.ts'
+import { startVendorGateway, type VendorGateway } from '../../../test/kit/vendor-gateway.ts'
+import { recordSubmitted, waitForDeadline } from '../lifecycle/submit-store.ts'
+import { leaveToPollLoop, recordOutcome } from '../open-task-store.ts'
+import { carriedVideos } from '../queue/carried-task-store.ts'
+import { findDuePolls, nextPollInMs, recordPolls, type PollResult } from './poll-store.ts'
 
 const done = { kind: 'done', result: { url: 'x' } } as const
 

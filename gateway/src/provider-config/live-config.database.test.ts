@@ -6,19 +6,19 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
-import { loadConfig } from '../../src/config.ts'
-import { Secret } from '../../src/platform/secret.ts'
-import { createLiveConfig, type ReloadableConfig } from '../../src/provider-config/live-config.ts'
+import { createDatabase, type TestDatabase } from '../../test/kit/database.ts'
+import { testEnvironment } from '../../test/kit/start-gateway.ts'
+import { withoutIntervals } from '../../test/kit/without-intervals.ts'
+import { loadConfig } from '../config.ts'
+import { Secret } from '../platform/secret.ts'
+import { createLiveConfig, type ReloadableConfig } from './live-config.ts'
 import {
   removeModelRecord,
   removeProviderRecord,
   writeModelRecord,
   writeProviderRecord,
-} from '../../src/provider-config/provider-config-store.ts'
-import { sealCredential } from '../../src/provider-config/sealed-credential.ts'
-import { createDatabase, type TestDatabase } from '../kit/database.ts'
-import { testEnvironment } from '../kit/start-gateway.ts'
-import { withoutIntervals } from '../kit/without-intervals.ts'
+} from './provider-config-store.ts'
+import { sealCredential } from './sealed-credential.ts'
 
 const credentialSecrets = [new Secret('a secret of more than thirty-two characters')]
 
