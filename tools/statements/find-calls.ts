@@ -54,7 +54,8 @@ export interface Calls extends Disposable {
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const declaringFiles = ['gateway/src/platform/postgres.ts', 'node_modules/@types/pg/index.d.ts']
+/** Declares `Database`. Its own statements begin and end transactions, and take locks. */
+const port = `${root}gateway/src/platform/postgres.ts`
 
 const findQueries = (node: Node, found: CallExpression[] = []): CallExpression[] => {
   if (
@@ -74,9 +75,7 @@ const nameOf = (call: CallExpression): Node => {
 }
 
 const isSql = (checker: Checker, call: CallExpression): boolean =>
-  checker
-    .getSymbolAtLocation(nameOf(call))
-    ?.declarations.some(({ path: file }) => declaringFiles.includes(path.relative(root, file))) === true
+  checker.getSymbolAtLocation(nameOf(call))?.declarations.some(({ path: file }) => file === port) === true
 
 /** True for functions that pass on the statement of their caller. */
 const isForwarded = (call: CallExpression): boolean => {
@@ -163,7 +162,7 @@ export const findCalls = (): Calls => {
 
   const calls = program
     .getSourceFileNames()
-    .filter((name) => name.startsWith(`${root}gateway/src/`) && !name.endsWith('.test.ts'))
+    .filter((name) => name.startsWith(`${root}gateway/src/`) && !name.endsWith('.test.ts') && name !== port)
     .filter((name) => readFileSync(name, 'utf8').includes('.query'))
     .flatMap((name) => {
       const file = program.getSourceFile(name)
