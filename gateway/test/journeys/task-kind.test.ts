@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { checkEngine } from '../../src/platform/engine/anti-entropy.ts'
 import { readInvocations } from '../../src/platform/engine/invocation-store.ts'
-import type { Run } from '../../src/platform/engine/run-key.ts'
+import { runKey, type Run } from '../../src/platform/engine/run-key.ts'
 import { createRunningSteps } from '../../src/platform/engine/running-steps.ts'
 import { serveEngine } from '../../src/platform/engine/serve-engine.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -197,16 +197,21 @@ test('a tick that is executed twice starts what it has claimed, and claims nothi
 
 test('a run that a newer one has replaced ends at its next step', async () => {
   await using here = await serveHere()
-  const held = here.hold('draw', 'replaced')
+  const [draw, print] = [here.hold('draw', 'replaced'), here.hold('print', 'replaced')]
   await accept('replaced')
   wake()
-  const old = await held.reached
+  const old = await draw.reached
   const [renewed] = await carriedPosters(database.postgres).renew([old])
   if (renewed === undefined) throw new Error('the run was not renewed')
   await started.engine.start(dispatcher.service, renewed)
+  expect(await print.reached).toEqual(renewed)
+  // The task is still open, so only the newer run can end the old one.
+  draw.release()
+  const running = async () =>
+    (await readInvocations(started.engine, [dispatcher.service])).map(({ key }) => key)
+  await expect.poll(running).toEqual([runKey(renewed)])
+  print.release()
   await expectEnd('replaced', 'completed')
-  held.release()
-  await expect.poll(() => readInvocations(started.engine, [dispatcher.service])).toEqual([])
   expect(here.performed).toEqual([
     ['draw', old],
     ['draw', renewed],
