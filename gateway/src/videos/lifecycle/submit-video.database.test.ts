@@ -17,6 +17,7 @@ import { dayOfTaskId } from '../task-id.ts'
 import { createStepRecords } from './step-records.ts'
 import { moveUnknownOutcome } from './submit-store.ts'
 import { submitVideo, type SubmitDependencies } from './submit-video.ts'
+import { carriedVideos } from '../queue/carried-task-store.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 
@@ -206,6 +207,24 @@ test('of two executions that read the same record, one calls the provider', asyn
   })
 })
 
+test('an execution whose run was replaced before it recorded its intent submits nothing', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stop = paused(postgres, 'before', intent)
+  await using frozen = await startWorker(vendor, stop.postgres, notIdempotent)
+  const taskId = await startedTask()
+
+  const first = submitVideo(frozen.dependencies, taskId, 1)
+  await stop.reached
+  const [renewed] = await carriedVideos(postgres).renew([{ taskId, run: 1 }])
+  stop.release()
+  // Without the check of the run, the submit would wait for the vendor.
+  await Promise.race([first, vendor.untilSubmits(1)])
+  expect(vendor.submits()).toBe(0)
+  expect(await first).toEqual({ kind: 'stop' })
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'starting', run: renewed?.run, submits: 0 })
+})
+
 test('a certain refusal returns the task to the queue although another execution waits for its deadline', async () => {
   await using vendor = await startHeldVendor()
   const { postgres } = gateway.database
@@ -271,6 +290,31 @@ test('a refused submit does not resolve a later submit of the same run', async (
   await submits[1]
   expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
 })
+
+test.for([500, 429])(
+  'a submit of a replaced run that fails with %d leaves the task to the newer run',
+  async (status) => {
+    await using vendor = await startHeldVendor()
+    const { postgres } = gateway.database
+    const idempotent = { idempotentSubmits: true, lookup: false }
+    await using first = await startWorker(vendor, postgres, idempotent)
+    await using second = await startWorker(vendor, postgres, idempotent)
+    const taskId = await startedTask()
+
+    const old = submitVideo(first.dependencies, taskId, 1)
+    await vendor.untilSubmits(1)
+    const [renewed] = await carriedVideos(postgres).renew([{ taskId, run: 1 }])
+    const run = renewed?.run ?? 0
+    const newer = submitVideo(second.dependencies, taskId, run)
+    await vendor.untilSubmits(2)
+    vendor.answer(0, status, {})
+    expect(await old).toEqual({ kind: 'stop' })
+    expect(await recordOf(taskId)).toMatchObject({ stage: 'submitting', run, refusals: 0, isUnknown: true })
+    vendor.answer(1, 200, { id: `job of ${taskId}` })
+    await newer
+    expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
+  },
+)
 
 test.for([
   { what: 'a refusal', text: 'insert into task_attempts', status: 429, stage: 'accepted', refusals: 1 },
