@@ -458,9 +458,62 @@ describe('Idempotency-Key', () => {
   })
 })
 
+const log = createLog({ level: 'silent' }, 'test')
+const connected = new AbortController().signal
+
+const attemptOf = ({ accountId, keyId }: Customer): Attempt => ({
+  caller: { accountId, keyId } as Attempt['caller'],
+  ...{ operation: 'createVideo', fingerprint: Buffer.from('a body'), key: randomUUID(), retry: 0 },
+})
+
+describe('a process that takes long for a request', () => {
+  test('extends its claim, so that no other one processes the request', async () => {
+    const { postgres } = gateway.database
+    const who = await customer()
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { runOnce, close } = createRunOnce({ postgres, log })
+    const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<{ body: string }>()]
+    const reply = runOnce(attemptOf(who), connected, () => {
+      begun.resolve()
+      return done.promise
+    })
+    await begun.promise
+    await postgres.query('update idempotency_keys set expires_at = now() where account_id = $1', [
+      who.accountId,
+    ])
+    vi.advanceTimersByTime(5_000)
+    vi.useRealTimers()
+    await expect
+      .poll(async () => {
+        const { rows } = await postgres.query<{ isHeld: boolean }>(
+          `select expires_at > now() + interval '5 s' as "isHeld" from idempotency_keys where account_id = $1`,
+          [who.accountId],
+        )
+        return rows
+      })
+      .toEqual([{ isHeld: true }])
+    done.resolve({ body: 'done' })
+    expect(await reply).toEqual({ body: 'done' })
+    close()
+  })
+
+  test('creates nothing once another one has taken over its claim', async () => {
+    const who = await customer()
+    const sent = video(`Slow ${randomUUID()}`, { input_reference: `${slow.url}/slow.png` })
+    const first = send(who, sent, named('taken over'))
+    await expect.poll(slow.isAsked).toBe(true)
+    await gateway.database.postgres.query(
+      'update idempotency_keys set claim = gen_random_uuid() where account_id = $1',
+      [who.accountId],
+    )
+    slow.answer()
+    expectProblem(await answerOf(await first), 'request_in_progress')
+    expect(await madeFor(who)).toMatchObject({ videos: 0, holds: 0 })
+  })
+})
+
 describe('a process that loses its connection to the database', () => {
   const lost = new Error('Connection terminated unexpectedly')
-  const log = createLog({ level: 'silent' }, 'test')
 
   /** A database that loses the connection twice at a statement with this text, before or after it was executed. */
   const losing = (text: string, when: 'before' | 'after') => {
@@ -491,12 +544,7 @@ describe('a process that loses its connection to the database', () => {
       expected: 1,
     },
   ])('at $at gives the request up when it is connected again', async ({ text, when, expected }) => {
-    const { accountId, keyId } = await customer()
-    const attempt: Attempt = {
-      caller: { accountId, keyId } as Attempt['caller'],
-      ...{ operation: 'createVideo', fingerprint: Buffer.from('a body'), key: randomUUID(), retry: 0 },
-    }
-    const connected = new AbortController().signal
+    const attempt = attemptOf(await customer())
     const { postgres, losses } = losing(text, when)
     const failing = createRunOnce({ postgres, log })
     const fails = failing.runOnce(attempt, connected, () => Promise.reject(lost))
