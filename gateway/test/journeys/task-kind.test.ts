@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { checkEngine } from '../../src/platform/engine/anti-entropy.ts'
-import { readInvocations } from '../../src/platform/engine/invocation-store.ts'
-import { runKey, type Run } from '../../src/platform/engine/run-key.ts'
+import { readInvocations, type Invocation } from '../../src/platform/engine/invocation-store.ts'
+import { parseRunKey, runKey, type Run } from '../../src/platform/engine/run-key.ts'
 import { createRunningSteps } from '../../src/platform/engine/running-steps.ts'
 import { serveEngine } from '../../src/platform/engine/serve-engine.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -101,12 +101,14 @@ const wake = () => started.engine.wake(dispatcher.loop, dispatcher.key)
 const serveHere = async () => {
   const steps = createRunningSteps()
   const performed: [effect: string, run: Run][] = []
+  const failing = new Set<string>()
   const holds = new Map<
     string,
     { reached: PromiseWithResolvers<Run>; released: PromiseWithResolvers<void> }
   >()
   const perform: PosterDependencies['perform'] = async (effect, run) => {
     performed.push([effect, run])
+    if (failing.has(run.taskId)) throw new Error('the effect failed')
     const held = holds.get(`${effect} ${run.taskId}`)
     holds.delete(`${effect} ${run.taskId}`)
     held?.reached.resolve(run)
@@ -117,6 +119,8 @@ const serveHere = async () => {
   await register()
   return {
     performed,
+    /** The tasks whose effects fail. */
+    failing,
     /** Holds the first execution of an effect. */
     hold: (effect: string, taskId: string) => {
       const held = { reached: Promise.withResolvers<Run>(), released: Promise.withResolvers<void>() }
@@ -217,6 +221,48 @@ test('a run that a newer one has replaced ends at its next step', async () => {
     ['draw', renewed],
     ['print', renewed],
   ])
+})
+
+/** The invocation of a task whose run fails, while it waits for its next try. */
+const findResting = async (taskId: string) => {
+  let found: Invocation | undefined
+  await expect
+    .poll(async () => {
+      const invocations = await readInvocations(started.engine, [dispatcher.service])
+      found = invocations.find(({ key }) => key.startsWith(`${taskId}~`))
+      return found?.status
+    })
+    .toBe('backing-off')
+  return { id: found?.id ?? '', run: parseRunKey(found?.key ?? '') }
+}
+
+test('the comparison ends the invocation of a run that a newer one has replaced', async () => {
+  await using here = await serveHere()
+  here.failing.add('outdated')
+  await accept('outdated')
+  wake()
+  const { run } = await findResting('outdated')
+  const [renewed] = await carriedPosters(database.postgres).renew([run])
+  if (renewed === undefined) throw new Error('the run was not renewed')
+  await expect.poll(async () => (await check()).killed).toBe(1)
+  const keys = (await readInvocations(started.engine, [dispatcher.service])).map(({ key }) => key)
+  expect(keys).not.toContain(runKey(run))
+  here.failing.delete('outdated')
+  await started.engine.start(dispatcher.service, renewed)
+  await expectEnd('outdated', 'completed')
+})
+
+test('the comparison continues an invocation that the engine has paused', async () => {
+  await using here = await serveHere()
+  here.failing.add('paused')
+  await accept('paused')
+  wake()
+  const { id } = await findResting('paused')
+  const answer = await fetch(`${started.urls.adminUrl}/invocations/${id}/pause`, { method: 'PATCH' })
+  expect(answer.ok).toBe(true)
+  here.failing.delete('paused')
+  await expect.poll(async () => (await check()).resumed).toBe(1)
+  await expectEnd('paused', 'completed')
 })
 
 test('a task fails after its deadline, between two effects and while it waits for a place', async () => {
