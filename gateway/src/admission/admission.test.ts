@@ -71,7 +71,7 @@ test('no sequence of acquiring and releasing exceeds a limit or leaks a resource
     ending: fc.constantFrom('keep', 'release', 'close'),
   })
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const admission = createAdmission(limitsOf(12, 8, 10, 30))
       const sums = new Map<string, number>()
       const tickets = steps.map(({ address, account, key, resource, amount, ending }) => {

@@ -83,7 +83,8 @@ const steps = fc.array(
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('finish' as const), which: fc.nat(50) }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('abort' as const), which: fc.nat(50) }) },
   ),
-  { maxLength: 60 },
+  // By default arrays have at most ten elements, which is too few for an account to be served twice.
+  { maxLength: 60, size: 'max' },
 )
 
 test('observes its limits, leaves no slot unused, and starts or drops every entry exactly once', async () => {

@@ -113,7 +113,7 @@ describe('while the process is busy', () => {
 test('every request starts, and those of one address start in order', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.record({ address: fc.nat(3), turns: fc.nat(3) }), { maxLength: 40 }),
+      fc.array(fc.record({ address: fc.nat(3), turns: fc.nat(3) }), { maxLength: 40, size: 'max' }),
       fc.boolean(),
       fc.integer({ min: 1, max: 4 }),
       async (given, isBusy, perTick) => {

@@ -45,7 +45,7 @@ test('the minimum may rise at any time', () => {
 test('for any rhythm, a sender is too slow only if a window has less than the minimum', () => {
   const slice = fc.record({ bytes: fc.nat(400), ms: fc.integer({ min: 1, max: 1_500 }) })
   fc.assert(
-    fc.property(fc.array(slice, { maxLength: 80 }), (slices) => {
+    fc.property(fc.array(slice, { maxLength: 80, size: 'max' }), (slices) => {
       const window = createRateWindow(minimum)
       slices.forEach(({ bytes, ms }, index) => {
         window.received(bytes)
