@@ -151,7 +151,10 @@ export const causeFault = async (
     ).length,
     shares,
     problems: [
-      ...shares.filter(({ share, shareMin }) => share < shareMin).map(({ name }) => name),
+      // A share that is not finite was compared with nothing.
+      ...shares
+        .filter(({ share, shareMin }) => !(share >= shareMin && Number.isFinite(share)))
+        .map(({ name }) => name),
       ...(judgesTimes && isLongOutage ? ['outage'] : []),
       ...(recoveryMs === undefined || (judgesTimes && recoveryMs > recoveredWithinMs) ? ['recovery'] : []),
     ],

@@ -197,12 +197,12 @@ describe('200', () => {
 
   test('timestamps in verbose_json are within the recording', async () => {
     const { body } = await sendFields({ response_format: 'verbose_json', prompt: 'vendor:odd-times' })
-    for (const { start, end } of body['segments'] as { start: number; end: number }[]) {
-      for (const time of [start, end]) {
-        expect(time).toBeGreaterThanOrEqual(0)
-        expect(time).toBeLessThanOrEqual(5)
-      }
-    }
+    const times = (body['segments'] as { start: number; end: number }[]).flatMap(({ start, end }) => [
+      start,
+      end,
+    ])
+    // The vendor sends times before the start and after the end.
+    expect([Math.min(...times), Math.max(...times)]).toEqual([0, 5])
   })
 
   test.each([

@@ -23,7 +23,9 @@ const read = (id: string, text = key.text, url = gateway.url) => ask(`${url}/v1/
 describe('200', () => {
   test('every listed model is returned as in the list', async () => {
     const { body } = await ask(`${gateway.url}/v1/models`, key.text)
-    for (const model of body['data'] as { id: string }[]) {
+    const listed = body['data'] as { id: string }[]
+    expect(listed).not.toEqual([])
+    for (const model of listed) {
       const answer = await read(model.id)
       expect(answer.status).toBe(200)
       expect(answer.body).toEqual(model)
