@@ -73,6 +73,11 @@ test('a program cannot write a larger file than allowed', async () => {
   expect(code).not.toBe(0)
 })
 
+test('a program cannot open more files than allowed', async () => {
+  const script = `my @files; while (@files < 1000 && open(my $file, '<', '/dev/null')) { push @files, $file } print scalar @files`
+  expect(Number((await runPerl(script)).output)).toBeLessThan(256)
+})
+
 test('a program sees nothing of the environment, and leaves no core dump', async () => {
   const { output } = await runPerl(`print join(',', sort keys %ENV)`)
   expect(output).toBe('MALLOC_ARENA_MAX,PATH,PWD')

@@ -91,6 +91,10 @@ describe('verifyAuditLog', () => {
     'a changed entry': `update audit_log set after = jsonb_set(after, '{name}', '"x"') where sequence = 4`,
     'a changed time': `update audit_log set at = at - interval '1 hour' where sequence = 4`,
     'an entry of somebody else': `update audit_log set actor = 'day shift' where sequence = 4`,
+    'another action': `update audit_log set action = 'x' where sequence = 4`,
+    'another target': `update audit_log set target = 'x' where sequence = 4`,
+    'another value before the change': `update audit_log set before = '{"name": "x"}' where sequence = 4`,
+    'another request': `update audit_log set request_id = 'x' where sequence = 4`,
     'an entry that was taken out': 'delete from audit_log where sequence = 4',
     'an entry that was taken out, the others counted anew': `with gone as (delete from audit_log where sequence = 4)
       update audit_log set sequence = -(sequence - 1) where sequence > 4`,
