@@ -11,6 +11,7 @@ import { connectPostgres } from '../../platform/postgres.ts'
 import { finishMeteredRequests, type OpenRequest } from '../ledger/metered-request-store.ts'
 import { priceOf } from '../prices/price.ts'
 import { createMeter, type Meter, type MeterTimes } from './meter.ts'
+import { setKeyLimits } from '../spending/spending-store.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const usual: MeterTimes = { leaseSeconds: 300, extendEveryMs: 60_000 }
@@ -143,11 +144,17 @@ describe('one request', () => {
 })
 
 describe('concurrent requests', () => {
-  test('never exceed the balance or the quota of the key', async () => {
+  test('never exceed the balance, the quota or the budget of the key, or the spend cap', async () => {
+    const { postgres } = database
     const meters = [meterWith(), meterWith(), meterWith()]
+    const [withBudget, capped] = [await callerWith(1), await callerWith(1)]
+    await setKeyLimits(postgres, withBudget.keyId, { budgets: [{ period: 'month', limitMicros: 50_000 }] })
+    await postgres.query('update accounts set spend_cap_micros = 50000 where id = $1', [capped.accountId])
     const bounds = [
       [await callerWith(0.05), 'insufficient_balance'],
       [await callerWith(1, 50_000), 'quota_exceeded'],
+      [{ ...withBudget, hasQuota: true }, 'quota_exceeded'],
+      [capped, 'quota_exceeded'],
     ] as const
     for (const [caller, code] of bounds) {
       const results = await Promise.allSettled(
