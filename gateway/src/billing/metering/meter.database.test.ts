@@ -10,8 +10,8 @@ import { createLog } from '../../platform/log.ts'
 import { connectPostgres } from '../../platform/postgres.ts'
 import { finishMeteredRequests, type OpenRequest } from '../ledger/metered-request-store.ts'
 import { priceOf } from '../prices/price.ts'
-import { createMeter, type Meter, type MeterTimes } from './meter.ts'
 import { setKeyLimits } from '../spending/spending-store.ts'
+import { createMeter, type Meter, type MeterTimes } from './meter.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const usual: MeterTimes = { leaseSeconds: 300, extendEveryMs: 60_000 }

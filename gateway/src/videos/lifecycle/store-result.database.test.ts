@@ -14,6 +14,7 @@ import { videoOf } from '../../providers/port/provider.ts'
 import { createDiskMediaStore } from '../../storage/disk-media-store.ts'
 import { createProbeVideo } from '../../storage/probe-video.ts'
 import { createDownloadPermits } from '../download-permits.ts'
+import { carriedVideos } from '../queue/carried-task-store.ts'
 import { createStepRecords } from './step-records.ts'
 import { storeResult, type StoreDependencies } from './store-result.ts'
 
@@ -117,6 +118,28 @@ test('a run that was started before the job had ended leaves the task to the pol
   expect(await nextTryInMs(taskId)).toBeLessThanOrEqual(0)
   await setDeadline(taskId, -1)
   expect(await storeResult(dependencies, taskId, 1)).toMatchObject({ kind: 'completed' })
+  // A cancel finds that the provider has completed the video.
+  const { rows } = await postgres.query(
+    `select outcome ->> 'kind' as kind from open_tasks where task_id = $1`,
+    [taskId],
+  )
+  expect(rows).toEqual([{ kind: 'done' }])
+})
+
+test('a download of a run that a newer one has replaced is aborted and does not end the task', async () => {
+  const { postgres } = dependencies
+  const taskId = await taskWithResult()
+  await setDeadline(taskId, -1)
+  gateway.vendor.faults.fault = 'drip@download'
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const anyRate = { bytesPerSecondMin: 0, windowMs: 1_000 }
+  const storing = storeResult({ ...dependencies, downloadRate: anyRate }, taskId, 1)
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(1)
+  await carriedVideos(postgres).renew([{ taskId, run: 1 }])
+  vi.advanceTimersByTime(5_000)
+  vi.useRealTimers()
+  expect(await storing).toEqual({ kind: 'stop' })
+  await expect.poll(() => gateway.vendor.counts().underWay).toBe(0)
 })
 
 test('a repeated step neither downloads again nor replaces a stored video', async () => {

@@ -13,11 +13,11 @@ import type { Database, Postgres } from '../../platform/postgres.ts'
 import { createProviders } from '../../providers/registry.ts'
 import { createRouter } from '../../routing/router.ts'
 import { createDiskMediaStore } from '../../storage/disk-media-store.ts'
+import { carriedVideos } from '../queue/carried-task-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { createStepRecords } from './step-records.ts'
 import { moveUnknownOutcome } from './submit-store.ts'
 import { submitVideo, type SubmitDependencies } from './submit-video.ts'
-import { carriedVideos } from '../queue/carried-task-store.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 

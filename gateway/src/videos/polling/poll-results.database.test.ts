@@ -97,6 +97,17 @@ describe('a run that stores the result', () => {
     expect(await findDue(taskId)).toMatchObject({ outcome: done })
   })
 
+  test('stores the first outcome, whoever finds another one', async () => {
+    const { postgres } = gateway.database
+    const refused = { kind: 'refused', code: 'upstream_error', message: '' } as const
+    const taskId = await waitingTask()
+    await recordOutcome(postgres, taskId, done)
+    await recordOutcome(postgres, taskId, refused)
+    expect(await findDue(taskId)).toMatchObject({ outcome: done })
+    await record(taskId, { outcome: refused, nextPollMs: 0 })
+    expect(await findDue(taskId)).toMatchObject({ outcome: done })
+  })
+
   test('is not started for a task that has ended', async () => {
     const taskId = await waitingTask()
     await gateway.database.postgres.query('delete from open_tasks where task_id = $1', [taskId])
