@@ -100,6 +100,14 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
+      {
+        test: {
+          ...limits,
+          name: 'storage',
+          include: ['gateway/test/storage/**/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
       // Several processes: journeys, the command line, vendors that misbehave (`npm run prove:vendors`), faults of every part
       // of the service (`npm run prove:faults`), speech models, and what operations cost (`npm run bench -- --quick`).
       {

@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { findProgram } from '../../gateway/src/backup/postgres-programs.ts'
 import { takeBackup } from '../../gateway/src/backup/take-backup.ts'
 import { Secret } from '../../gateway/src/platform/secret.ts'
+import { openStorage } from '../../gateway/src/storage/open-storage.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../gateway/test/kit/database.ts'
 import { acceptedAt, daysAgo, exists, recordingAt } from '../../gateway/test/kit/expired.ts'
 import { completeTask, createAccount, createKey } from '../../gateway/test/kit/factories.ts'
@@ -176,11 +177,12 @@ test('a file that is deleted while the backup is made is in it', async () => {
   const keys = [await instance.complete(), await instance.complete()]
   let deleted: Promise<unknown> | undefined
   const secret = [new Secret('a secret of a test')]
+  const { mediaStore } = await openStorage({ MEDIA_DIRECTORY: join(instance.directory, 'media') })
   const { path, manifest } = await takeBackup(
     {
       postgres: instance.database.postgres,
       databaseUrl: instance.database.url,
-      mediaDirectory: join(instance.directory, 'media'),
+      mediaStore,
       secrets: {
         ...{ KEY_HASH_SECRETS: secret, LINK_SECRETS: secret },
         ...{ CREDENTIAL_SECRETS: secret, AUDIT_SECRETS: secret },

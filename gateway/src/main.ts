@@ -20,6 +20,7 @@ import type { AccessTest } from './providers/port/access.ts'
 import { createProviders } from './providers/registry.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
 import { sweep, type SweepDependencies, type Swept } from './retention/sweep.ts'
+import { createStorage } from './storage/open-storage.ts'
 import { wireApi } from './wiring/api.ts'
 import { connectProviders } from './wiring/connect.ts'
 import { runEngineCheck } from './wiring/engine.ts'
@@ -128,7 +129,6 @@ const withBackupDatabase = async <Result>(
   work: (dependencies: {
     postgres: Postgres
     databaseUrl: string
-    mediaDirectory: string
     environment: Environment
   }) => Promise<Result>,
 ): Promise<Result> => {
@@ -141,7 +141,6 @@ const withBackupDatabase = async <Result>(
     return await work({
       postgres,
       databaseUrl: config.DATABASE_URL,
-      mediaDirectory: config.MEDIA_DIRECTORY,
       environment: environmentWith({}),
     })
   } finally {
@@ -157,7 +156,11 @@ export const backUp = (
   progress: Progress,
 ): Promise<Backup> =>
   withBackupDatabase(config, (dependencies) =>
-    takeBackup({ ...dependencies, ...progress, secrets: config }, directory, version),
+    takeBackup(
+      { ...dependencies, ...progress, mediaStore: createStorage(config).mediaStore, secrets: config },
+      directory,
+      version,
+    ),
   )
 
 export interface Restored {
@@ -173,12 +176,13 @@ export interface Restored {
 /** Restores a backup into an empty database, migrates it, and audits the media. */
 export const restore = (config: BackupConfig, path: string, progress: Progress): Promise<Restored> =>
   withBackupDatabase(config, async (dependencies) => {
-    const { postgres, mediaDirectory } = dependencies
+    const { postgres } = dependencies
+    const { mediaStore } = createStorage(config)
     const { signal, onProgress } = progress
-    const manifest = await restoreBackup({ ...dependencies, ...progress }, path)
+    const manifest = await restoreBackup({ ...dependencies, ...progress, mediaStore }, path)
     const migrations = await migrateDatabase(postgres)
     const { files } = manifest.media
-    const media = await auditMedia(postgres, mediaDirectory, {
+    const media = await auditMedia(postgres, mediaStore, {
       signal,
       onProgress: (audit) => onProgress(`Verifying media: ${audit.files} of ${files} files`),
     })

@@ -58,7 +58,7 @@ export const gatewayZones = {
   chat: folder(['models', 'billing', 'storage', 'providers/port', 'routing', 'videos', 'audio'], ['http']),
   webhooks: folder(['tasks', 'videos', 'providers/port'], ['http']),
   retention: folder(['storage', 'videos', 'transcription-tasks'], ['providers/port', 'http']),
-  backup: folder([]),
+  backup: folder(['storage']),
   settings: folder([]),
   'request-log': folder([], ['http']),
   usage: folder([], ['http']),

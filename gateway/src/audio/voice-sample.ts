@@ -15,7 +15,7 @@ import type { Log } from '../platform/log.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Router } from '../routing/route.ts'
-import type { MediaStore } from '../storage/media-store.ts'
+import { MediaNotFound, type MediaStore } from '../storage/media-store.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { problemOf } from './provider-problem.ts'
 
@@ -87,6 +87,15 @@ export const createVoiceSamples = ({
     return answer
   }
 
+  const readStored = async (key: string): Promise<Buffer | undefined> => {
+    try {
+      return await bytesOf(await mediaStore.open(key))
+    } catch (error) {
+      if (error instanceof MediaNotFound) return undefined
+      throw error
+    }
+  }
+
   /** Another provider, or another engine of the same one, sounds different. */
   const keyOf = async (model: SpeechModel, voice: string): Promise<string> => {
     const [route] = router.routesOf(model.id, 'speech')
@@ -99,14 +108,14 @@ export const createVoiceSamples = ({
     const key = await keyOf(model, voice)
     // A disconnect does not stop a recording, because a caller could then have it made again and again.
     return share(key, never, async () => {
-      const stored = await mediaStore.open(key)
-      if (stored !== undefined) return bytesOf(stored)
+      const stored = await readStored(key)
+      if (stored !== undefined) return stored
       const failure = failures.get(key)
       if (failure !== undefined && performance.now() - failure.atMs < retryAfterMs) throw failure.problem
       const end = await oneAtATime('recording')
       try {
         const bytes = await record(model, voice, AbortSignal.timeout(timeoutMs))
-        await mediaStore.put(key, Readable.from([bytes]), sizeBytesMax)
+        await mediaStore.put(key, Readable.from([bytes]), { sizeBytesMax })
         failures.delete(key)
         return bytes
       } catch (error) {

@@ -1,13 +1,13 @@
 /**
- * Copies media files between the media directory and a backup, under their storage keys. A file appears under its name only
- * when it is complete and on the disk, so a repeated copy can trust what it finds.
+ * Copies media between the media store and a backup, which is a directory of files with the storage keys as paths. A file
+ * appears under its name only when it is complete and on the disk, so a repeated copy can trust what it finds.
  */
-import { constants, type Stats } from 'node:fs'
-import { copyFile, link, mkdir, open, opendir, rename, stat } from 'node:fs/promises'
+import { link, mkdir, open, opendir, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import pLimit from 'p-limit'
 
+import { MediaNotFound, type MediaStore, type ObjectInfo } from '../storage/media-store.ts'
 import type { ReferencedFile } from './backup-store.ts'
 
 const filesAtOnce = 8
@@ -17,7 +17,7 @@ const partialSuffix = '.partial'
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** The result of work on a file; undefined if the file does not exist. */
-export const ifExists = async <Result>(work: Promise<Result>): Promise<Result | undefined> => {
+const ifExists = async <Result>(work: Promise<Result>): Promise<Result | undefined> => {
   try {
     return await work
   } catch (error) {
@@ -28,15 +28,25 @@ export const ifExists = async <Result>(work: Promise<Result>): Promise<Result | 
 
 const makeFolderOf = (path: string) => mkdir(dirname(path), { recursive: true, mode: 0o700 })
 
-/** Copies a file with its modification time, by which a later copy recognizes it. */
-const copyComplete = async (from: string, to: string): Promise<void> => {
+const findFile = async (path: string): Promise<ObjectInfo | undefined> => {
+  const found = await ifExists(stat(path))
+  return found && { sizeBytes: found.size, writtenAt: found.mtime }
+}
+
+/** Copies an object to a file with the same modification time, by which a later backup recognizes it. */
+const copyComplete = async (
+  source: MediaStore,
+  storageKey: string,
+  { writtenAt }: ObjectInfo,
+  to: string,
+  signal: AbortSignal,
+): Promise<void> => {
   const partial = `${to}${partialSuffix}`
-  const { atime, mtime } = await stat(from)
   await makeFolderOf(to)
-  await copyFile(from, partial, constants.COPYFILE_FICLONE)
-  const file = await open(partial)
+  await source.copyTo(storageKey, partial, { signal })
+  const file = await open(partial, 'r+')
   try {
-    await file.utimes(atime, mtime)
+    await file.utimes(writtenAt, writtenAt)
     await file.sync()
   } finally {
     await file.close()
@@ -45,12 +55,11 @@ const copyComplete = async (from: string, to: string): Promise<void> => {
 }
 
 /** File systems store times with different precision. */
-const isSame = (one: Stats, other: Stats) =>
-  one.size === other.size && Math.abs(one.mtimeMs - other.mtimeMs) < 2
+const isSame = (one: ObjectInfo, other: ObjectInfo) =>
+  one.sizeBytes === other.sizeBytes && Math.abs(one.writtenAt.getTime() - other.writtenAt.getTime()) < 2
 
 interface Places {
-  /** The media directory. */
-  source: string
+  source: MediaStore
   target: string
   /** Files of this backup that were copied before the snapshot. They are moved to the target. */
   early?: string
@@ -64,25 +73,24 @@ type Placed = 'present' | 'moved' | 'linked' | 'copied' | undefined
 const placeFile = async (
   { storageKey, sizeBytes }: ReferencedFile,
   { source, target, early, earlier }: Places,
+  signal: AbortSignal,
 ): Promise<{ how: Placed; sizeBytes: number }> => {
-  const isUsable = (found: Stats | undefined): found is Stats =>
-    found !== undefined && (sizeBytes === null || found.size === sizeBytes)
-  const from = join(source, storageKey)
+  const isUsable = (found: ObjectInfo | undefined): found is ObjectInfo =>
+    found !== undefined && (sizeBytes === null || found.sizeBytes === sizeBytes)
   const to = join(target, storageKey)
-  const statOf = (path: string) => ifExists(stat(path))
   const placed = async (how: Placed) => ({ how, sizeBytes: (await stat(to)).size })
 
-  if ((await statOf(to)) !== undefined) return placed('present')
-  if (early !== undefined && isUsable(await statOf(join(early, storageKey)))) {
+  if ((await findFile(to)) !== undefined) return placed('present')
+  if (early !== undefined && isUsable(await findFile(join(early, storageKey)))) {
     await makeFolderOf(to)
     await rename(join(early, storageKey), to)
     return placed('moved')
   }
-  const original = await statOf(from)
+  const original = await source.find(storageKey, { signal })
   if (!isUsable(original)) return { how: undefined, sizeBytes: 0 }
   await makeFolderOf(to)
   for (const other of earlier) {
-    const copy = await statOf(join(other, storageKey))
+    const copy = await findFile(join(other, storageKey))
     if (copy === undefined || !isSame(copy, original)) continue
     // Not every file system has hard links, and a backup that goes on at the same time may have moved the file.
     const isLinked = await link(join(other, storageKey), to).then(
@@ -92,10 +100,10 @@ const placeFile = async (
     if (isLinked) return placed('linked')
   }
   try {
-    await copyComplete(from, to)
+    await copyComplete(source, storageKey, original, to, signal)
   } catch (error) {
     // It was deleted in the meantime.
-    if (!isMissing(error) || (await statOf(from)) !== undefined) throw error
+    if (!(error instanceof MediaNotFound)) throw error
     return { how: undefined, sizeBytes: 0 }
   }
   return placed('copied')
@@ -120,7 +128,7 @@ export const copyReferenced = async (
   const copy: MediaCopy = { files: 0, sizeBytes: 0, copied: 0, copiedBytes: 0, missing: [] }
   const add = async (file: ReferencedFile) => {
     if (signal.aborted) return
-    const { how, sizeBytes } = await placeFile(file, places)
+    const { how, sizeBytes } = await placeFile(file, places, signal)
     if (how === undefined) copy.missing.push(file.storageKey)
     else if (how !== 'present') {
       copy.files += 1
@@ -160,19 +168,20 @@ export const measureFolder = async (directory: string): Promise<{ files: number;
   return found
 }
 
-/** Copies all files of a backup to the media directory. Files that are already there are skipped; none is deleted. */
-export const copyFolder = async (
+/** Stores all files of a backup. Objects that the store has already are skipped; none is deleted. */
+export const storeFolder = async (
   from: string,
-  to: string,
+  mediaStore: MediaStore,
   { signal, onProgress }: { signal: AbortSignal; onProgress: (files: number) => void },
 ): Promise<void> => {
   const limited = pLimit(filesAtOnce)
   let files = 0
   const copyOne = async (path: string) => {
     if (signal.aborted) return
-    const [wanted, present] = await Promise.all([stat(join(from, path)), ifExists(stat(join(to, path)))])
-    if (present === undefined || !isSame(wanted, present))
-      await copyComplete(join(from, path), join(to, path))
+    const file = join(from, path)
+    const [wanted, present] = await Promise.all([findFile(file), mediaStore.find(path, { signal })])
+    if (wanted === undefined || present === undefined || !isSame(wanted, present))
+      await mediaStore.putFile(path, file, { signal })
     files += 1
     onProgress(files)
   }

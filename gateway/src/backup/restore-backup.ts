@@ -1,15 +1,17 @@
 /**
- * Restores a backup into an empty database and a media directory. Everything is checked before anything is written, and the
+ * Restores a backup into an empty database and a media store. Everything is checked before anything is written, and the
  * database is restored last and in one transaction, so a restore that failed can simply be repeated.
  */
+import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { unknownMigrations } from '../platform/migrate.ts'
 import type { Postgres } from '../platform/postgres.ts'
+import type { MediaStore } from '../storage/media-store.ts'
 import { collectStatistics, isEmptyDatabase, readServer } from './backup-store.ts'
-import { copyFolder, measureFolder } from './copy-media.ts'
-import { hashFile } from './hash-file.ts'
+import { measureFolder, storeFolder } from './copy-media.ts'
+import { hashStream } from './hash-stream.ts'
 import { listBackups } from './list-backups.ts'
 import { dumpName, mediaName, readManifest, type Manifest } from './manifest.ts'
 import { findProgram, runProgram } from './postgres-programs.ts'
@@ -17,7 +19,7 @@ import { findProgram, runProgram } from './postgres-programs.ts'
 export interface RestoreDependencies {
   postgres: Postgres
   databaseUrl: string
-  mediaDirectory: string
+  mediaStore: MediaStore
   /** Of the programs of PostgreSQL. */
   environment: Partial<Record<string, string>>
   signal: AbortSignal
@@ -51,7 +53,7 @@ const assertIntact = async (
     throw new Error(`${file} has ${size} bytes instead of ${database.size_bytes}. ${advice}`)
   }
   onProgress('Verifying the dump')
-  if ((await hashFile(file)) !== database.sha256) {
+  if ((await hashStream(createReadStream(file))) !== database.sha256) {
     throw new Error(`${file} is damaged: its SHA-256 differs from the manifest. ${advice}`)
   }
   onProgress('Counting the media files of the backup')
@@ -81,7 +83,7 @@ const assertEmpty = async (postgres: Postgres, databaseUrl: string): Promise<voi
 
 /** Returns the manifest of the restored backup. The database may still lack migrations. */
 export const restoreBackup = async (
-  { postgres, databaseUrl, mediaDirectory, environment, signal, onProgress }: RestoreDependencies,
+  { postgres, databaseUrl, mediaStore, environment, signal, onProgress }: RestoreDependencies,
   path: string,
 ): Promise<Manifest> => {
   const manifest = await openManifest(path)
@@ -97,7 +99,7 @@ export const restoreBackup = async (
   await assertIntact(path, manifest, onProgress)
 
   const { files } = manifest.media
-  await copyFolder(join(path, mediaName), mediaDirectory, {
+  await storeFolder(join(path, mediaName), mediaStore, {
     signal,
     onProgress: (copied) => onProgress(`Copying media: ${copied} of ${files} files`),
   })

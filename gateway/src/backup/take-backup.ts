@@ -3,11 +3,13 @@
  * may take long, and then those that the snapshot refers to, of which hardly any are left to copy. So a file that is deleted
  * during the backup is in it nevertheless, unless it was created and deleted within these moments.
  */
+import { createReadStream } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { appliedMigrations, unknownMigrations } from '../platform/migrate.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
+import type { MediaStore } from '../storage/media-store.ts'
 import {
   countRecords,
   countReferencedFiles,
@@ -18,7 +20,7 @@ import {
   type RecordCounts,
 } from './backup-store.ts'
 import { copyReferenced, type MediaCopy } from './copy-media.ts'
-import { hashFile } from './hash-file.ts'
+import { hashStream } from './hash-stream.ts'
 import { backupNameAt, listBackups } from './list-backups.ts'
 import {
   dumpName,
@@ -35,7 +37,7 @@ import { findProgram, runProgram, type PostgresProgram } from './postgres-progra
 export interface BackupDependencies {
   postgres: Postgres
   databaseUrl: string
-  mediaDirectory: string
+  mediaStore: MediaStore
   secrets: BackupSecrets
   /** Of the programs of PostgreSQL. */
   environment: Partial<Record<string, string>>
@@ -132,7 +134,7 @@ const copySnapshot = (
   places: { early: string; earlier: string[] },
 ): Promise<Snapshotted> =>
   dependencies.postgres.transaction(async (database) => {
-    const { mediaDirectory, onProgress, signal: outer } = dependencies
+    const { mediaStore, onProgress, signal: outer } = dependencies
     const { id, takenAt } = await exportSnapshot(database)
     const [, { migrations, counts, copy }] = await bothOrNone(
       outer,
@@ -140,7 +142,7 @@ const copySnapshot = (
       async (signal) => {
         const copy = await copyReferenced(
           referencedFiles(database),
-          { source: mediaDirectory, target: join(path, mediaName), ...places },
+          { source: mediaStore, target: join(path, mediaName), ...places },
           { signal, onProgress: ({ files }) => onProgress(`Collecting media: ${files} files`) },
         )
         const migrations = [...((await appliedMigrations(database)) ?? [])].toSorted()
@@ -169,7 +171,7 @@ export const takeBackup = async (
   directory: string,
   version: string,
 ): Promise<Backup> => {
-  const { postgres, mediaDirectory, secrets, signal, onProgress } = dependencies
+  const { postgres, mediaStore, secrets, signal, onProgress } = dependencies
   await assertKnown(postgres)
   const { major, now } = await readServer(postgres)
   const program = await findProgram('pg_dump', major)
@@ -184,7 +186,7 @@ export const takeBackup = async (
   const total = await countReferencedFiles(postgres)
   const first = await copyReferenced(
     referencedFiles(postgres),
-    { source: mediaDirectory, target: early, earlier },
+    { source: mediaStore, target: early, earlier },
     { signal, onProgress: ({ files }) => onProgress(`Copying media: ${files} of ${total} files`) },
   )
   const { takenAt, migrations, counts, copy } = await copySnapshot(dependencies, program, path, {
@@ -204,7 +206,7 @@ export const takeBackup = async (
     migrations,
     database: {
       size_bytes: (await stat(file)).size,
-      sha256: await hashFile(file),
+      sha256: await hashStream(createReadStream(file)),
       server_major: major,
       pg_dump_major: program.major,
       accounts: counts.accounts,

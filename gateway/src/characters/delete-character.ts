@@ -20,6 +20,6 @@ export const deleteCharacter =
     const id = idOfPublic(path.id)
     const keys = id === undefined ? undefined : await deleteStoredCharacter(database, caller.accountId, id)
     if (id === undefined || keys === undefined) throw new ApiError('character_not_found')
-    await Promise.all(keys.map((key) => mediaStore.remove(key)))
+    await mediaStore.removeMany(keys)
     return { body: { id: publicIdOf(id), object: 'character.deleted', deleted: true } }
   }

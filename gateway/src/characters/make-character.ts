@@ -18,7 +18,7 @@ import { SafeFetchError } from '../safe-fetch/safe-fetch-error.ts'
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaPrograms } from '../storage/media-programs.ts'
-import type { MediaStore } from '../storage/media-store.ts'
+import { MediaNotFound, type MediaStore } from '../storage/media-store.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
 import { createSandbox } from '../storage/sandbox.ts'
 import { findStoredFile, type StoredFile } from '../storage/stored-file-store.ts'
@@ -176,8 +176,8 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       await diskSpace.assertFree(downloads * sourceBytesMax)
       const withTimeout = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
       const { stream } = await safeFetch.open(url, { sizeBytesMax: sourceBytesMax, signal: withTimeout })
-      await mediaStore.put(key, stream, sourceBytesMax)
-      return await mediaStore.withLocalPath(key, work)
+      await mediaStore.put(key, stream, { sizeBytesMax: sourceBytesMax })
+      return await mediaStore.withLocalPath(key, work, { signal })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
         throw unavailable(
@@ -207,8 +207,10 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     const cutFrom = (path: string) => mediaWork((stop) => cutClip(tools, path, span, stop), { signal })
     const found = await ('url' in video
       ? mediaFetch((stop) => withDownload(source, video.url, stop, cutFrom), { signal })
-      : mediaStore.withLocalPath(video.storageKey, cutFrom).catch((error: NodeJS.ErrnoException) => {
-          throw error.code === 'ENOENT' ? new ApiError('media_expired', { param, cause: error }) : error
+      : mediaStore.withLocalPath(video.storageKey, cutFrom, { signal }).catch((error: unknown) => {
+          throw error instanceof MediaNotFound
+            ? new ApiError('media_expired', { param, cause: error })
+            : error
         }))
     if (found === 'not-a-video') throw invalid(param, `'${param}' is not a supported video.`)
     if (found === 'no-such-part') {
@@ -243,7 +245,9 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     ): Promise<StoredFile> => {
       const fileId = uuidV7()
       const storageKey = `characters/${id}/${kind}`
-      const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([bytes]), clipBytesMax)
+      const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([bytes]), {
+        sizeBytesMax: clipBytesMax,
+      })
       const base = { id: fileId, accountId, taskId: id, kind, storageKey, sizeBytes, sha256 }
       return { ...base, ...traits, expiresAt: null }
     }
@@ -268,7 +272,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
   }
 
   const discard = async ({ files }: BuiltCharacter) => {
-    await Promise.all(files.map(({ storageKey }) => mediaStore.remove(storageKey)))
+    await mediaStore.removeMany(files.map(({ storageKey }) => storageKey))
   }
 
   /** Inserts a character into the library. If another process has inserted the same one, that one is returned. */

@@ -63,11 +63,9 @@ const orientationOf = async (
 ): Promise<Orientation | undefined> => {
   if (image === undefined) return undefined
   const chunks: Buffer[] = []
-  const head = await mediaStore.open(image.storageKey, {
-    start: 0,
-    end: Math.min(image.sizeBytes, imageHeadBytes) - 1,
-  })
-  for await (const chunk of (head ?? []) as AsyncIterable<Buffer>) chunks.push(chunk)
+  const range = { start: 0, end: Math.min(image.sizeBytes, imageHeadBytes) - 1 }
+  const head = await mediaStore.open(image.storageKey, { range })
+  for await (const chunk of head as AsyncIterable<Buffer>) chunks.push(chunk)
   const size = imageSizeOf(image.contentType, Buffer.concat(chunks))
   return size !== undefined && size.height > size.width ? 'portrait' : 'landscape'
 }

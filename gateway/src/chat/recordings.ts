@@ -1,8 +1,6 @@
 /** Decodes the base64 recordings of a conversation into files. Long ones are streamed and never fully in memory. */
-import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
 import { ApiError } from '@kinora/contract/errors'
@@ -33,7 +31,7 @@ export interface Recording {
 export interface RecordingDependencies {
   measureAudio: MeasureAudio
   decoder: RecordingDecoder
-  spoolDirectory: string
+  spool: { newPath: () => string }
 }
 
 const tooLarge = (param: string) => invalid(param, `base64 of at most ${audioBytesMax / 1_048_576} MB`)
@@ -127,7 +125,7 @@ export const withRecordings = async <Result>(
   try {
     const recordings = new Map<SentRecording, Recording>()
     for (const each of sent) {
-      const path = join(dependencies.spoolDirectory, randomUUID())
+      const path = dependencies.spool.newPath()
       paths.push(path)
       recordings.set(each, await readOne(dependencies, each, path, mediaWork))
     }

@@ -1,15 +1,23 @@
 /** Finds and removes files without a database row, such as partial uploads of a process that died. */
 import type { Database } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/media-store.ts'
+import type { Spool } from '../storage/spool.ts'
 import { knownKeys } from './expired-media-store.ts'
 import type { RemoveDependencies } from './remove-expired-files.ts'
+
+export interface OrphanDependencies extends RemoveDependencies {
+  spool: Spool
+}
 
 const folders = ['videos', 'variants', 'references', 'characters', 'recordings']
 // A file is written before its row. The row follows within this time.
 const graceMs = 86_400_000
 const keysPerQuery = 500
+const keysPerRemoval = 100
 const orphansMax = 10_000
 const manyOrphans = 100
+
+const isOld = (time: Date) => time.getTime() < Date.now() - graceMs
 
 export interface Orphans {
   keys: string[]
@@ -27,12 +35,11 @@ export const findOrphans = async (
     found.known += known.size
     found.keys.push(...keys.filter((key) => !known.has(key)))
   }
-  const isOld = (writtenAt: Date) => writtenAt.getTime() < Date.now() - graceMs
   for (const folder of folders) {
     let keys: string[] = []
-    for await (const { key, writtenAt } of mediaStore.list(folder)) {
+    for await (const { key, storedAt } of mediaStore.list(folder)) {
       if (signal.aborted || found.keys.length >= orphansMax) return found
-      if (!isOld(writtenAt)) continue
+      if (!isOld(storedAt)) continue
       keys.push(key)
       if (keys.length < keysPerQuery) continue
       await check(keys)
@@ -43,14 +50,14 @@ export const findOrphans = async (
   return found
 }
 
-/** Old partial uploads in the spool folder, which never have a row. */
-export const findSpooled = async (mediaStore: MediaStore): Promise<string[]> => {
-  const keys: string[] = []
-  for await (const { key, writtenAt } of mediaStore.list('spool')) {
-    if (writtenAt.getTime() < Date.now() - graceMs) keys.push(key)
-    if (keys.length >= orphansMax) break
+/** Paths of old files in the spool, which a process left behind. */
+export const findSpooled = async (spool: Spool): Promise<string[]> => {
+  const paths: string[] = []
+  for await (const { path, writtenAt } of spool.list()) {
+    if (isOld(writtenAt)) paths.push(path)
+    if (paths.length >= orphansMax) break
   }
-  return keys
+  return paths
 }
 
 /**
@@ -58,7 +65,7 @@ export const findSpooled = async (mediaStore: MediaStore): Promise<string[]> => 
  * database, and nothing is removed.
  */
 export const removeOrphans = async (
-  { postgres, mediaStore, log }: RemoveDependencies,
+  { postgres, mediaStore, spool, log }: OrphanDependencies,
   signal: AbortSignal,
 ): Promise<number> => {
   const { keys, known } = await findOrphans({ postgres, mediaStore }, signal)
@@ -67,9 +74,14 @@ export const removeOrphans = async (
     return 0
   }
   let count = 0
-  for (const key of [...keys, ...(await findSpooled(mediaStore))]) {
+  for (let start = 0; start < keys.length && !signal.aborted; start += keysPerRemoval) {
+    const batch = keys.slice(start, start + keysPerRemoval)
+    await mediaStore.removeMany(batch)
+    count += batch.length
+  }
+  for (const path of await findSpooled(spool)) {
     if (signal.aborted) break
-    await mediaStore.remove(key)
+    await spool.remove(path)
     count += 1
   }
   return count

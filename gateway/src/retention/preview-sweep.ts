@@ -16,12 +16,17 @@ export interface SweepPreview {
 
 /** Reports what a sweep would remove now, without changing anything. */
 export const previewSweep = async (
-  { postgres, mediaStore, days }: Pick<SweepDependencies, 'postgres' | 'mediaStore' | 'days'>,
+  {
+    postgres,
+    mediaStore,
+    spool,
+    days,
+  }: Pick<SweepDependencies, 'postgres' | 'mediaStore' | 'spool' | 'days'>,
   signal: AbortSignal,
 ): Promise<SweepPreview> => {
   const { expired, stuck } = await findExpiredPartitions(postgres, days())
   const { keys, known } = await findOrphans({ postgres, mediaStore }, signal)
-  const spooled = await findSpooled(mediaStore)
+  const spooled = await findSpooled(spool)
   return {
     media: await countDueMedia(postgres, days()),
     responses: await countExpiredResponses(postgres),

@@ -4,7 +4,7 @@
  */
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import type { MediaStore } from '../storage/media-store.ts'
+import { MediaNotRemoved, type MediaStore } from '../storage/media-store.ts'
 import type { Expired, ExpiredKind } from './expired-media-store.ts'
 
 const perBatch = 100
@@ -23,18 +23,25 @@ export const removeExpiredFiles = async <Each extends Expired>(
   signal: AbortSignal,
   prepare: (due: Each[]) => Promise<Each[]> = async (due) => due,
 ): Promise<number> => {
-  const removeFiles = async ({ id, storageKeys }: Each): Promise<string[]> => {
+  /** Returns the keys that could not be removed. */
+  const removeFiles = async (keys: string[]): Promise<ReadonlyMap<string, unknown>> => {
     try {
-      await Promise.all(storageKeys.map((key) => mediaStore.remove(key)))
-      return [id]
+      await mediaStore.removeMany(keys)
+      return new Map()
     } catch (error) {
-      log.warn({ err: error, id }, 'retention.not-removed')
-      return []
+      if (error instanceof MediaNotRemoved) return error.failures
+      throw error
     }
   }
   const removeBatch = async (database: Database, ids: string[]): Promise<Set<string>> => {
     const claimed = await claim(database, ids)
-    const removed = (await Promise.all(claimed.map(removeFiles))).flat()
+    const left = await removeFiles(claimed.flatMap(({ storageKeys }) => storageKeys))
+    const removed = claimed.flatMap(({ id, storageKeys }) => {
+      const failed = storageKeys.find((key) => left.has(key))
+      if (failed === undefined) return id
+      log.warn({ err: left.get(failed), id }, 'retention.not-removed')
+      return []
+    })
     await markDone(database, removed)
     return new Set(removed)
   }

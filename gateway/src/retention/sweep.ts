@@ -9,12 +9,12 @@ import {
   removeWebhookReceipts,
 } from './expired-row-store.ts'
 import { alignMediaExpiry, alignTranscriptExpiry } from './expiry-store.ts'
-import { removeOrphans } from './orphans.ts'
+import { removeOrphans, type OrphanDependencies } from './orphans.ts'
 import { removeExpiredFiles } from './remove-expired-files.ts'
 import { removeExpiredMedia, type ExpiryDependencies } from './remove-expired-media.ts'
 import type { InstanceDays } from './retention-days.ts'
 
-export interface SweepDependencies extends ExpiryDependencies {
+export interface SweepDependencies extends ExpiryDependencies, OrphanDependencies {
   days: InstanceDays
 }
 

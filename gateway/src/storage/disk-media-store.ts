@@ -1,19 +1,32 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream, type Dir } from 'node:fs'
+import { constants, createWriteStream, type Dir, type Stats } from 'node:fs'
 import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { Readable, Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
-import { FileTooLarge, type MediaStore } from './media-store.ts'
+import pLimit from 'p-limit'
+
+import { createMeasure } from './measure-stream.ts'
+import { MediaNotFound, MediaNotRemoved, type ByteRange, type MediaStore } from './media-store.ts'
+import type { Spool } from './spool.ts'
 
 const chunkBytes = 65_536
+const removalsAtOnce = 16
 const wholeFile = { start: 0, end: Infinity }
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
+const statIfExists = async (path: string): Promise<Stats | undefined> => {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
 /** Reads a file that is opened on the first read, so that a stream nobody reads occupies no file descriptor. */
-const readLazily = (path: string, { start, end }: { start: number; end: number } = wholeFile): Readable => {
+const readLazily = (path: string, key: string, { start, end }: ByteRange): Readable => {
   let file: FileHandle | undefined
   let position = start
   let reading = Promise.resolve()
@@ -31,7 +44,7 @@ const readLazily = (path: string, { start, end }: { start: number; end: number }
     highWaterMark: chunkBytes,
     read(sizeBytes) {
       reading = readNext(this, sizeBytes).catch((error: Error) => {
-        this.destroy(error)
+        this.destroy(isMissing(error) ? new MediaNotFound(key, { cause: error }) : error)
       })
     },
     destroy: (error, done) => {
@@ -46,49 +59,72 @@ const readLazily = (path: string, { start, end }: { start: number; end: number }
   })
 }
 
-/** Stores files in a directory. A file is written to the spool and renamed when it is complete. */
-export const createDiskMediaStore = async (directory: string): Promise<MediaStore> => {
-  const spoolDirectory = join(directory, 'spool')
-  await mkdir(spoolDirectory, { recursive: true, mode: 0o700 })
-  const pathOf = (key: string) => join(directory, key)
+/** Stores files in a directory. A file is written to the spool of the same file system and renamed when it is complete. */
+export const createDiskMediaStore = (directory: string, spool: Spool): MediaStore => {
+  const getPath = (key: string) => join(directory, key)
 
-  const put: MediaStore['put'] = async (key, source, sizeBytesMax) => {
-    const temporary = join(spoolDirectory, randomUUID())
-    const hash = createHash('sha256')
-    let sizeBytes = 0
-    const measure = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        sizeBytes += chunk.length
-        if (sizeBytes > sizeBytesMax) return done(new FileTooLarge(sizeBytesMax))
-        hash.update(chunk)
-        done(null, chunk)
-      },
-    })
+  const makeFolder = (path: string) => mkdir(dirname(path), { recursive: true, mode: 0o700 })
+
+  /** Lets `write` create a file in the spool, and renames it. */
+  const writeComplete = async (key: string, write: (temporary: string) => Promise<void>) => {
+    const temporary = spool.newPath()
     try {
-      await pipeline(source, measure, createWriteStream(temporary, { mode: 0o600, flush: true }))
-      await mkdir(dirname(pathOf(key)), { recursive: true, mode: 0o700 })
-      await rename(temporary, pathOf(key))
+      await makeFolder(temporary)
+      await write(temporary)
+      await makeFolder(getPath(key))
+      await rename(temporary, getPath(key))
     } catch (error) {
       await rm(temporary, { force: true })
       throw error
     }
-    return { sizeBytes, sha256: hash.digest('hex') }
   }
 
-  const writtenAt = async (path: string): Promise<Date | undefined> => {
+  const put: MediaStore['put'] = async (key, source, { sizeBytesMax, signal }) => {
+    const measure = createMeasure(sizeBytesMax)
+    await writeComplete(key, (temporary) =>
+      pipeline(source, measure.stream, createWriteStream(temporary, { mode: 0o600, flush: true }), {
+        signal,
+      }),
+    )
+    return measure.result()
+  }
+
+  const putFile: MediaStore['putFile'] = (key, path) =>
+    writeComplete(key, async (temporary) => {
+      const { atime, mtime } = await stat(path)
+      await copyFile(path, temporary, constants.COPYFILE_FICLONE)
+      const file = await open(temporary)
+      try {
+        await file.utimes(atime, mtime)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+    })
+
+  const find: MediaStore['find'] = async (key) => {
+    const found = await statIfExists(getPath(key))
+    return found && { sizeBytes: found.size, writtenAt: found.mtime }
+  }
+
+  /** Works on the path of a file. If the file is gone when the work fails, that was the cause. */
+  const withPath = async <Result>(key: string, work: (path: string) => Promise<Result>): Promise<Result> => {
+    const path = getPath(key)
+    if ((await statIfExists(path)) === undefined) throw new MediaNotFound(key)
     try {
-      return (await stat(path)).mtime
+      return await work(path)
     } catch (error) {
-      // A file may be removed while its folder is listed.
-      if (isMissing(error)) return undefined
+      if ((await statIfExists(path)) === undefined) throw new MediaNotFound(key, { cause: error })
       throw error
     }
   }
 
+  const remove = (key: string) => rm(getPath(key), { force: true })
+
   async function* list(folder: string): ReturnType<MediaStore['list']> {
     let entries: Dir
     try {
-      entries = await opendir(pathOf(folder))
+      entries = await opendir(getPath(folder))
     } catch (error) {
       if (isMissing(error)) return
       throw error
@@ -97,28 +133,39 @@ export const createDiskMediaStore = async (directory: string): Promise<MediaStor
       const key = `${folder}/${entry.name}`
       if (entry.isDirectory()) yield* list(key)
       else {
-        const at = await writtenAt(pathOf(key))
-        if (at !== undefined) yield { key, writtenAt: at }
+        // A file may be removed while its folder is listed.
+        const found = await statIfExists(getPath(key))
+        if (found !== undefined) yield { key, sizeBytes: found.size, storedAt: found.mtime }
       }
     }
   }
 
   return {
-    spoolDirectory,
     put,
+    putFile,
+    find,
+    remove,
     list,
     adopt: async (key, path) => {
-      await mkdir(dirname(pathOf(key)), { recursive: true, mode: 0o700 })
-      await rename(path, pathOf(key)).catch(async (error: NodeJS.ErrnoException) => {
+      await makeFolder(getPath(key))
+      await rename(path, getPath(key)).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EXDEV') throw error
-        await copyFile(path, pathOf(key))
+        await putFile(key, path)
         await unlink(path)
       })
     },
-    open: async (key, range) => {
-      return (await writtenAt(pathOf(key))) === undefined ? undefined : readLazily(pathOf(key), range)
+    open: async (key, { range = wholeFile } = {}) => {
+      if ((await find(key)) === undefined) throw new MediaNotFound(key)
+      return readLazily(getPath(key), key, range)
     },
-    withLocalPath: (key, work) => work(pathOf(key)),
-    remove: (key) => rm(pathOf(key), { force: true }),
+    copyTo: (key, path) => withPath(key, (from) => copyFile(from, path, constants.COPYFILE_FICLONE)),
+    withLocalPath: withPath,
+    removeMany: async (keys) => {
+      const limited = pLimit(removalsAtOnce)
+      const failures = new Map<string, unknown>()
+      const tryToRemove = (key: string) => remove(key).catch((error: unknown) => failures.set(key, error))
+      await Promise.all(keys.map((key) => limited(() => tryToRemove(key))))
+      if (failures.size > 0) throw new MediaNotRemoved(failures)
+    },
   }
 }

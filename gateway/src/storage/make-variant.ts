@@ -70,8 +70,10 @@ export const createMakeVariant = ({
   ): Promise<Buffer | undefined> => {
     const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
     try {
-      const image = await mediaStore.withLocalPath(video.storageKey, (path) =>
-        runOnFile(path, commandFor(kind, seconds), { ...limits, timeoutMs, signal }),
+      const image = await mediaStore.withLocalPath(
+        video.storageKey,
+        (path) => runOnFile(path, commandFor(kind, seconds), { ...limits, timeoutMs, signal }),
+        { signal },
       )
       return image.length === 0 ? undefined : image
     } catch (error) {
@@ -91,7 +93,9 @@ export const createMakeVariant = ({
     if (image === undefined) return undefined
     const id = uuidV7()
     const storageKey = `variants/${id}.jpg`
-    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([image]), imageBytesMax)
+    const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([image]), {
+      sizeBytesMax: imageBytesMax,
+    })
     const { accountId, taskId, expiresAt } = video
     await insertStoredFiles(database, [
       {

@@ -7,19 +7,74 @@ export class FileTooLarge extends RangeError {
   }
 }
 
-/** Stores media files. Keys never contain text of a caller. A file is either complete or does not exist. */
+/** The store has no object with this key. Every store reports a missing object with this error. */
+export class MediaNotFound extends Error {
+  readonly key: string
+  constructor(key: string, options?: ErrorOptions) {
+    super(`the media store has no object ${key}`, options)
+    this.key = key
+  }
+}
+
+/** Some objects could not be removed. The others are gone. */
+export class MediaNotRemoved extends Error {
+  /** The keys that are left, with the cause of each. */
+  readonly failures: ReadonlyMap<string, unknown>
+  constructor(failures: ReadonlyMap<string, unknown>) {
+    super(`${failures.size} objects could not be removed from the media store`, {
+      cause: failures.values().next().value,
+    })
+    this.failures = failures
+  }
+}
+
+/** Inclusive, in bytes. */
+export interface ByteRange {
+  start: number
+  end: number
+}
+
+interface Abortable {
+  signal?: AbortSignal | undefined
+}
+
+export interface ObjectInfo {
+  sizeBytes: number
+  /** When the content was written. A copy in another store or in a backup keeps it. */
+  writtenAt: Date
+}
+
+/**
+ * Stores media as objects with keys. Keys never contain text of a caller. An object is either complete or does not exist.
+ * A missing object is a `MediaNotFound`, unless stated otherwise.
+ */
 export interface MediaStore {
-  /** Writes a stream and returns its size and hash. A stream larger than `sizeBytesMax` fails with `FileTooLarge` and leaves no file. */
-  put: (key: string, source: Readable, sizeBytesMax: number) => Promise<{ sizeBytes: number; sha256: string }>
-  /** Moves a local file into the store. */
-  adopt: (key: string, path: string) => Promise<void>
-  /** Opens the bytes from `start` to `end`, inclusive; undefined if the file does not exist. A shorter file fails. */
-  open: (key: string, range?: { start: number; end: number }) => Promise<Readable | undefined>
+  /** Writes a stream and returns its size and hash. A stream larger than `sizeBytesMax` fails with `FileTooLarge` and leaves nothing. */
+  put: (
+    key: string,
+    source: Readable,
+    options: Abortable & { sizeBytesMax: number },
+  ) => Promise<{ sizeBytes: number; sha256: string }>
+  /** Stores a copy of a local file. */
+  putFile: (key: string, path: string, options?: Abortable) => Promise<void>
+  /** Moves a file of the spool into the store. */
+  adopt: (key: string, path: string, options?: Abortable) => Promise<void>
+  /** Undefined if the object does not exist. */
+  find: (key: string, options?: Abortable) => Promise<ObjectInfo | undefined>
+  /** Opens the object, or a range of it. The stream fails if the object ends before the range. */
+  open: (key: string, options?: Abortable & { range?: ByteRange }) => Promise<Readable>
+  /** Copies the object to a new local file. */
+  copyTo: (key: string, path: string, options?: Abortable) => Promise<void>
   /** Provides a local path that programs can read while `work` runs. */
-  withLocalPath: <Result>(key: string, work: (path: string) => Promise<Result>) => Promise<Result>
+  withLocalPath: <Result>(
+    key: string,
+    work: (path: string) => Promise<Result>,
+    options?: Abortable,
+  ) => Promise<Result>
+  /** Removing a missing object is not an error. */
   remove: (key: string) => Promise<void>
-  /** Lists a folder recursively, with the last modification. The folder `spool` contains incomplete files. */
-  list: (folder: string) => AsyncIterable<{ key: string; writtenAt: Date }>
-  /** A local directory for incomplete files. */
-  spoolDirectory: string
+  /** Removes as many as possible. Throws `MediaNotRemoved` if some are left. */
+  removeMany: (keys: string[]) => Promise<void>
+  /** Lists a folder recursively. An object has the time at which this store received it. */
+  list: (folder: string) => AsyncIterable<{ key: string; sizeBytes: number; storedAt: Date }>
 }

@@ -5,7 +5,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Call, Reply } from '../http/call.ts'
 import { isKnownTag } from '../platform/entity-tag.ts'
-import type { MediaStore } from './media-store.ts'
+import { MediaNotFound, type MediaStore } from './media-store.ts'
 import type { StoredFile } from './stored-file-store.ts'
 
 type Range = { start: number; end: number }
@@ -28,7 +28,7 @@ const isExpired = ({ expiresAt }: StoredFile) => expiresAt !== null && expiresAt
 export const sendFile = async (
   mediaStore: MediaStore,
   file: StoredFile,
-  { header, method }: Pick<Call, 'header' | 'method'>,
+  { header, method, signal }: Pick<Call, 'header' | 'method' | 'signal'>,
   disposition: string,
 ): Promise<Reply<Readable | undefined>> => {
   if (isExpired(file)) throw new ApiError('media_expired')
@@ -55,7 +55,10 @@ export const sendFile = async (
   if (range !== undefined) headers['content-range'] = `bytes ${range.start}-${range.end}/${file.sizeBytes}`
   const status = range === undefined ? 200 : 206
   if (method === 'HEAD') return { status, headers, body: undefined }
-  const body = await mediaStore.open(file.storageKey, sent)
-  if (body === undefined) throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing` })
-  return { status, headers, body }
+  try {
+    return { status, headers, body: await mediaStore.open(file.storageKey, { range: sent, signal }) }
+  } catch (error) {
+    if (!(error instanceof MediaNotFound)) throw error
+    throw new ApiError('media_expired', { detail: `the file of ${file.id} is missing`, cause: error })
+  }
 }

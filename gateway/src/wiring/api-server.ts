@@ -14,7 +14,7 @@ import { createAuthenticate } from '../auth/authenticate.ts'
 import { createMayBeFree } from '../billing/prices/may-be-free.ts'
 import { findPaymentProblem } from '../billing/spending/spend.ts'
 import type { Config } from '../config.ts'
-import { createSpool } from '../http/body/spool.ts'
+import { createUploadSpool } from '../http/body/upload-spool.ts'
 import type { ApiServer } from '../http/server/bind-operation.ts'
 import type { ConnectionSettings } from '../http/server/node-server.ts'
 import { createServer } from '../http/server/server.ts'
@@ -54,11 +54,11 @@ const mediaWorkOf = (config: Config) => {
 }
 
 export const createApiServer = async (context: ApiContext) => {
-  const { config, log, postgres, mediaStore, catalog, rateLimit, waitingCreates } = context
+  const { config, log, postgres, spool, catalog, rateLimit, waitingCreates } = context
   const mayBeFree = createMayBeFree(context)
   const isGuarded = config.ADMISSION_CONTROL
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
-  const diskSpace = createDiskSpace(mediaStore.spoolDirectory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
+  const diskSpace = createDiskSpace(spool.directory, isGuarded ? config.DISK_FREE_BYTES_MIN : 0)
   const requestRecorder = createRequestRecorder(
     { postgres, log },
     { sampledRowsPerMinute: isGuarded ? 100 : Infinity },
@@ -135,7 +135,7 @@ export const createApiServer = async (context: ApiContext) => {
       fieldBytesMax: mebibyte,
       fieldsBytesMax: isGuarded ? 2 * mebibyte : Infinity,
     },
-    spool: createSpool(mediaStore.spoolDirectory, diskSpace),
+    spool: createUploadSpool(spool.directory, diskSpace),
     idempotency: { fingerprintOf, runOnce: idempotency.runOnce, mayReplay: idempotency.mayReplay },
     modelIdOf: catalog.idOf,
     isTaskId: (text) => timeOfTaskId(text) !== undefined || dayOfTranscription(text) !== undefined,

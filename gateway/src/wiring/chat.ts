@@ -15,7 +15,7 @@ import type { VideoTasks } from './videos.ts'
 /** Binds the chat operation; `close` ends its threads. */
 export const bindChat = (
   server: ApiServer,
-  { config, catalog, router, prices, meter, mediaStore, programs, links, postgres, log }: ApiContext,
+  { config, catalog, router, prices, meter, spool, programs, links, postgres, log }: ApiContext,
   { admitVideo, images, readTask, follow, cancelTask }: VideoTasks,
 ): { close: () => Promise<void> } => {
   const tokens = createTokenCounter()
@@ -38,7 +38,7 @@ export const bindChat = (
       secondsMax: config.AUDIO_SECONDS_MAX,
     }),
     decoder,
-    spoolDirectory: mediaStore.spoolDirectory,
+    spool,
     tokens,
     replyIds: createReplyIds(config.LINK_SECRETS),
     compareDurations: createCompareDurations({ database: postgres, log }),

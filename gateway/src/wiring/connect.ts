@@ -15,8 +15,8 @@ import type { InstanceDays } from '../retention/retention-days.ts'
 import { createRouter } from '../routing/router.ts'
 import { recordCurrency } from '../settings/currency-store.ts'
 import { createInstanceSettings, type InstanceSettings } from '../settings/instance-settings.ts'
-import { createDiskMediaStore } from '../storage/disk-media-store.ts'
 import { createMediaPrograms, reportSandbox } from '../storage/media-programs.ts'
+import { openStorage } from '../storage/open-storage.ts'
 import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.ts'
 import { pollJobsName } from '../videos/polling/poll-jobs.ts'
 import { chatEnhancer } from '../videos/prompts/chat-enhancer.ts'
@@ -157,6 +157,6 @@ export const connect = async (config: Config, log: Log, role: RunningRole['role'
     router: await createRouter({ liveConfig, providers, postgres, log }),
     enhancer: enhancerChat === undefined ? ruleEnhancer : chatEnhancer(enhancerChat),
     programs,
-    mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+    ...(await openStorage(config)),
   }
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Log } from '../platform/log.ts'
 import { withLongStatements } from '../platform/long-statements.ts'
-import { createDiskMediaStore } from '../storage/disk-media-store.ts'
+import { openStorage } from '../storage/open-storage.ts'
 import { connectMigrated, connectProviders, loadInstanceSettings, retentionDaysOf } from './connect.ts'
 
 /** The dependencies of a retention sweep that runs outside a worker. */
@@ -12,7 +12,7 @@ export const wireRetention = async (config: Config, log: Log) => {
   return {
     postgres: withLongStatements(postgres),
     providers,
-    mediaStore: await createDiskMediaStore(config.MEDIA_DIRECTORY),
+    ...(await openStorage(config)),
     days: retentionDaysOf(settings),
     log,
     close: async () => {

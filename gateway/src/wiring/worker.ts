@@ -81,6 +81,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     providers,
     router,
     mediaStore,
+    spool,
     programs,
   } = connected
   const maintained = withLongStatements(postgres)
@@ -184,7 +185,7 @@ export const wireWorker = async (config: Config, log: Log) => {
   })
   const maintenance = await startMaintenance(postgres, log)
   const billing = startBillingLoop({ postgres, log })
-  const retention = startRetentionLoop({ postgres: maintained, mediaStore, providers, days, log })
+  const retention = startRetentionLoop({ postgres: maintained, mediaStore, spool, providers, days, log })
   return {
     close: async () => {
       // Begun first: other workers get new calls of the engine, while this one finishes its steps and its maintenance.

@@ -7,7 +7,7 @@ import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import type { SweepDependencies } from '../../src/retention/sweep.ts'
-import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { createTranscriptionId, dayOfTranscription } from '../../src/transcription-tasks/transcription-id.ts'
 import { insertTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
 import { createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
@@ -28,7 +28,7 @@ export const clearingOf = async ({
   vendor?: { url: string }
 }): Promise<SweepDependencies> => ({
   postgres,
-  mediaStore: await createDiskMediaStore(join(directory, 'media')),
+  ...(await openStorage({ MEDIA_DIRECTORY: join(directory, 'media') })),
   providers: vendorProviders(vendor, vendorKey),
   days: () => ({ media: 7, task: 30, log: 30 }),
   log: createLog({ level: 'silent' }, 'test'),

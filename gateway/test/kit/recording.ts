@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Run } from '../../src/platform/engine/run-key.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Database } from '../../src/platform/postgres.ts'
-import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { claimInTurn } from '../../src/tasks/queue-store.ts'
 import {
   carriedTranscriptions,
@@ -62,7 +62,7 @@ export const createTranscriber = async ({
 }: VendorGateway): Promise<Transcriber> => {
   const dependencies: RecordingDependencies = {
     postgres,
-    mediaStore: await createDiskMediaStore(join(directory, 'media')),
+    ...(await openStorage({ MEDIA_DIRECTORY: join(directory, 'media') })),
     router: await vendorRouter(vendor, vendorKey, postgres),
     readLevels: createReadLevels(mediaPrograms()),
     cutSegment: createCutSegment(mediaPrograms()),

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { Call } from '../../src/http/call.ts'
 import { createLog } from '../../src/platform/log.ts'
-import { createDiskMediaStore } from '../../src/storage/disk-media-store.ts'
 import { createMakeVariant } from '../../src/storage/make-variant.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { findStoredFile } from '../../src/storage/stored-file-store.ts'
 import { markProcessing } from '../../src/tasks/task-store.ts'
 import { imageTypeOf } from '../../src/videos/images/image-scan.ts'
@@ -237,7 +237,7 @@ describe('503 service_unavailable', () => {
     const ffmpeg = await blockingProgram(directory, 'ffmpeg', ['tile='])
     const makeVariant = createMakeVariant({
       database: gateway.database.postgres,
-      mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
+      ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
       programs: mediaPrograms({ FFMPEG_PATH: ffmpeg.path, ...withoutSandbox }),
       log: createLog({ level: 'silent' }, 'test'),
       timeoutMs: 50,

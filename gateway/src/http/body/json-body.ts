@@ -11,8 +11,8 @@ import { fieldsOf, type Fields } from './fields.ts'
 import { notJson } from './json-error.ts'
 import { createJsonScan, spoolingLimits, type ScanLimits } from './json-scan.ts'
 import { receiveBody, type Receiving } from './receive-body.ts'
-import type { Spool } from './spool.ts'
 import { createTextSpool, LongText, type TextSpool } from './spooled-text.ts'
+import type { UploadSpool } from './upload-spool.ts'
 import { createUtf8Check } from './utf8-check.ts'
 
 export interface JsonBody {
@@ -83,7 +83,7 @@ const withoutGuard = (limits: ScanLimits): ScanLimits => ({
 export const readJsonBody = async (
   request: IncomingMessage,
   { ticket, ...reading }: BodyReading,
-  { spool, spoolsTexts, isGuarded }: { spool: Spool; spoolsTexts: boolean; isGuarded: boolean },
+  { spool, spoolsTexts, isGuarded }: { spool: UploadSpool; spoolsTexts: boolean; isGuarded: boolean },
 ): Promise<JsonBody> => {
   const { sizeBytesMax } = reading
   const texts = createTextSpool(spool.directory, (bytes) => spool.charge(ticket, bytes))

@@ -18,7 +18,7 @@ import type { Ticket } from '../../admission/admission.ts'
 import { fieldsOf, isBlank, type Fields, type ReceivedFile } from './fields.ts'
 import type { BodyReading } from './json-body.ts'
 import { receiveBody } from './receive-body.ts'
-import type { Spool } from './spool.ts'
+import type { UploadSpool } from './upload-spool.ts'
 
 export interface FormLimits {
   /** A larger file is truncated and marked as such, unless `refusedFile` is set. */
@@ -75,7 +75,7 @@ const refused = (message: string) => new ApiError('request_too_large', { message
 const spoolFile = async (
   stream: BusboyFileStream,
   filename: string | undefined,
-  spool: Spool,
+  spool: UploadSpool,
   ticket: Ticket,
 ): Promise<ReceivedFile> => {
   const path = join(spool.directory, randomUUID())
@@ -166,7 +166,7 @@ export const readForm = async (
   request: IncomingMessage,
   { ticket, ...reading }: BodyReading,
   limits: FormLimits,
-  spool: Spool,
+  spool: UploadSpool,
 ): Promise<ReceivedForm> => {
   const { refusedFile, fileBytesMax, fieldsBytesMax, fileNames } = limits
   const parser = createParser(request, limits)

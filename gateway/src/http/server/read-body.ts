@@ -5,12 +5,12 @@ import type { FastifyRequest } from 'fastify'
 import { noFields, type Fields } from '../body/fields.ts'
 import { readJsonBody, type BodyReading } from '../body/json-body.ts'
 import { readForm, type FormLimits } from '../body/multipart.ts'
-import type { Spool } from '../body/spool.ts'
+import type { UploadSpool } from '../body/upload-spool.ts'
 import { dryRun } from './read-query.ts'
 
 export interface BodySettings {
   form: Omit<FormLimits, keyof FormParts>
-  spool: Spool
+  spool: UploadSpool
   /** False where limits are switched off. */
   isGuarded: boolean
 }

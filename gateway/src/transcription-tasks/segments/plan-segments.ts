@@ -6,7 +6,7 @@ import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
 import type { Run } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import { MediaNotFound, type MediaStore } from '../../storage/media-store.ts'
 import { isInvalidFileError } from '../../storage/sandbox.ts'
 import { returnToQueue } from '../../tasks/queue-store.ts'
 import { beginStep } from '../../tasks/run-store.ts'
@@ -105,7 +105,7 @@ export const planSegments = async (dependencies: PlanDependencies, run: Run): Pr
     } catch (error) {
       log.warn({ err: error, taskId }, 'transcription.not-planned')
       if (isInvalidFileError(error)) return failed('invalid_parameter', 'The recording could not be decoded.')
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      if (error instanceof MediaNotFound)
         return failed('upstream_error', 'The recording is missing from storage.')
       throw error
     } finally {

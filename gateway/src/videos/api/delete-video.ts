@@ -51,9 +51,9 @@ export const deleteVideo =
     })
     readTask.forget([id])
     announce([id])
-    for (const removal of await Promise.allSettled(keys.map((key) => mediaStore.remove(key)))) {
-      if (removal.status === 'rejected') log.warn({ err: removal.reason, taskId: id }, 'video.remove-failed')
-    }
+    await mediaStore
+      .removeMany(keys)
+      .catch((error: unknown) => log.warn({ err: error, taskId: id }, 'video.remove-failed'))
     if (job !== undefined) {
       discardRetainedJob(providers, job).catch((error: unknown) =>
         log.warn({ err: error, taskId: id }, 'video.remove-failed'),

@@ -2,12 +2,15 @@
  * The reference video and the reference audio of an order: a file or a URL. Both are short, and are stored with the images
  * until the task ends.
  */
+import type { Readable } from 'node:stream'
+
 import { ApiError } from '@kinora/contract/errors'
 
 import type { ReceivedFile } from '../../http/body/fields.ts'
 import type { Call } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
 import { SafeFetchError } from '../../safe-fetch/safe-fetch-error.ts'
+import { MediaNotFound } from '../../storage/media-store.ts'
 import { probeMp4 } from '../../storage/probe-mp4.ts'
 import type { ImageDependencies, MeasureClip, StoredImage } from './stored-image.ts'
 
@@ -78,15 +81,19 @@ const storeUrl = async (
   // A large file is neither copied nor downloaded for a caller who cannot pay.
   await call.assertCanPay()
   await diskSpace.assertFree(clipBytesMax)
+  const put = (stream: Readable) => mediaStore.put(key, stream, { sizeBytesMax: clipBytesMax })
   if (linked !== undefined) {
     if (linked.sizeBytes > clipBytesMax) throw tooLarge(param)
-    const stream = await mediaStore.open(linked.storageKey)
-    if (stream === undefined) throw invalid(param, 'is a link to a file that was deleted.')
-    return mediaStore.put(key, stream, clipBytesMax)
+    try {
+      return await put(await mediaStore.open(linked.storageKey, { signal }))
+    } catch (error) {
+      if (!(error instanceof MediaNotFound)) throw error
+      throw invalid(param, 'is a link to a file that was deleted.', error)
+    }
   }
   const fetchFile = async (stop: AbortSignal) => {
     const { stream } = await safeFetch.open(url, { sizeBytesMax: clipBytesMax, signal: stop })
-    return mediaStore.put(key, stream, clipBytesMax)
+    return put(stream)
   }
   return call.mediaFetch(fetchFile, { signal }).catch((error: unknown) => {
     if (!(error instanceof SafeFetchError)) throw error

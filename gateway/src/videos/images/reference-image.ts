@@ -15,6 +15,7 @@ import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
 import { base64Length, decodeBase64, NotBase64 } from '../../platform/streams/base64.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { SafeFetchError } from '../../safe-fetch/safe-fetch-error.ts'
+import { MediaNotFound } from '../../storage/media-store.ts'
 import { createImageScan, type ImageScan } from './image-scan.ts'
 import { storeClip, type ClipSource } from './reference-clip.ts'
 import type { ImageDependencies, StoredImage } from './stored-image.ts'
@@ -171,9 +172,12 @@ const storeLinked = async (
   })
   if (file === undefined) return undefined
   if (file.sizeBytes > imageBytesMax) throw tooLarge(param)
-  const stream = await mediaStore.open(file.storageKey)
-  if (stream === undefined) throw invalidImage(param, `'${param}' is a link to a file that was deleted.`)
-  return put(stream)
+  try {
+    return await put(await mediaStore.open(file.storageKey))
+  } catch (error) {
+    if (!(error instanceof MediaNotFound)) throw error
+    throw invalidImage(param, `'${param}' is a link to a file that was deleted.`, error)
+  }
 }
 
 const storeText = async (
@@ -248,7 +252,9 @@ const storeOne = async (
   const storageKey = `references/${id}`
   const scan = createImageScan()
   const put: Put = (bytes) =>
-    mediaStore.put(storageKey, Readable.from(scanned(bytes, scan), { objectMode: false }), imageBytesMax)
+    mediaStore.put(storageKey, Readable.from(scanned(bytes, scan), { objectMode: false }), {
+      sizeBytesMax: imageBytesMax,
+    })
   const store = () => {
     if ('file' in source) return storeFile(dependencies, param, source.file, storageKey, scan)
     if ('spooled' in source) return storeSpooled(param, source.spooled, put)
@@ -265,7 +271,7 @@ const storeOne = async (
 }
 
 const removeImages = ({ mediaStore }: Pick<ImageDependencies, 'mediaStore'>, images: StoredImage[]) =>
-  Promise.all(images.map(({ storageKey }) => mediaStore.remove(storageKey)))
+  mediaStore.removeMany(images.map(({ storageKey }) => storageKey))
 
 /**
  * Stores the images and passes them to `work`; removes them again if the order is refused. If the outcome of the commit

@@ -3,7 +3,7 @@ import type { Postgres } from '../../platform/postgres.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Opaque, ReferenceFile, SourceVideo, VideoJob } from '../../providers/port/video.ts'
 import type { Route } from '../../routing/route.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import { MediaNotFound, type MediaStore } from '../../storage/media-store.ts'
 import { findStoredFile, referencesOfTask, type StoredFile } from '../../storage/stored-file-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { findProviderJob } from '../task-store.ts'
@@ -25,9 +25,11 @@ const readable = (mediaStore: MediaStore, file: StoredFile): ReferenceFile => ({
   contentType: file.contentType,
   sizeBytes: file.sizeBytes,
   open: async () => {
-    const stream = await mediaStore.open(file.storageKey)
-    if (stream === undefined) throw missing(`${file.kind} ${file.id}`)
-    return stream
+    try {
+      return await mediaStore.open(file.storageKey)
+    } catch (error) {
+      throw error instanceof MediaNotFound ? missing(`${file.kind} ${file.id}`) : error
+    }
   },
 })
 

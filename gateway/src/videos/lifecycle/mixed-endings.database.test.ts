@@ -24,7 +24,7 @@ import { uuidV7 } from '../../platform/uuid.ts'
 import { createProviders } from '../../providers/registry.ts'
 import { deleteHealthOf } from '../../routing/route-health-store.ts'
 import { createRouter } from '../../routing/router.ts'
-import { createDiskMediaStore } from '../../storage/disk-media-store.ts'
+import { openStorage } from '../../storage/open-storage.ts'
 import { insertStoredFiles } from '../../storage/stored-file-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import type { Ending } from '../task.ts'
@@ -85,7 +85,7 @@ const startWorker = async ({ url }: TestServer): Promise<typeof worker> => {
   const router = await createRouter({ liveConfig, providers, postgres, log })
   const dependencies: SubmitDependencies = {
     ...{ postgres, providers, router, log, records: createStepRecords(postgres) },
-    mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
+    ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
     portraitsOf: async () => new Map(),
     webhookUrlOf: () => '',
     wakeDispatcher: () => {},

@@ -96,7 +96,7 @@ export const settleVideo = async (
       ...(finished.hasReferences ? await deleteReferences(postgres, taskId) : []),
       ...(finished.hasCharacters ? await forgetCharacters(taskId) : []),
     ]
-    await Promise.all(keys.map((key) => mediaStore.remove(key)))
+    await mediaStore.removeMany(keys)
     await discardJob(finished, ending)
   } catch (error) {
     log.warn({ err: error, taskId }, 'video.cleanup-failed')

@@ -11,7 +11,7 @@ import { startVendorGateway, vendorKey, type VendorGateway } from '../../../test
 import { vendorProviders } from '../../../test/kit/vendor-providers.ts'
 import { createLog } from '../../platform/log.ts'
 import { videoOf } from '../../providers/port/provider.ts'
-import { createDiskMediaStore } from '../../storage/disk-media-store.ts'
+import { openStorage } from '../../storage/open-storage.ts'
 import { createProbeVideo } from '../../storage/probe-video.ts'
 import { createDownloadPermits } from '../download-permits.ts'
 import { carriedVideos } from '../queue/carried-task-store.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
     postgres: gateway.database.postgres,
     records: createStepRecords(gateway.database.postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
-    mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
+    ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
     probeVideo: createProbeVideo(mediaPrograms(), async () => false),
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),
@@ -223,7 +223,7 @@ describe('a result above the size limit fails the task and is requested once', (
     const { mediaStore } = dependencies
     const small: StoreDependencies['mediaStore'] = {
       ...mediaStore,
-      put: (key, source) => mediaStore.put(key, source, 1_000),
+      put: (key, source) => mediaStore.put(key, source, { sizeBytesMax: 1_000 }),
     }
     await expectTooLarge({ ...dependencies, mediaStore: small }, taskId)
   })

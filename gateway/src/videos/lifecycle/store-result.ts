@@ -122,7 +122,10 @@ const download = async (
     )
     const watched = atWatchedRate(atWatchedRate(source, slowRate), rate)
     try {
-      return await mediaStore.put(storageKey, Readable.from(watched, { objectMode: false }), resultBytesMax)
+      return await mediaStore.put(storageKey, Readable.from(watched, { objectMode: false }), {
+        sizeBytesMax: resultBytesMax,
+        signal: superseded,
+      })
     } finally {
       rate.stop()
       // It has not been read to its end if the storage failed.
@@ -145,7 +148,7 @@ const fetchAndStore = async (
   const { records, mediaStore, probeVideo, retentionMsOf, learnDuration } = dependencies
   const { mediaId, storageKey } = locationOf(task)
   const { sizeBytes, sha256 } = await download(dependencies, wanted, storageKey)
-  const probed = await mediaStore.withLocalPath(storageKey, probeVideo)
+  const probed = await mediaStore.withLocalPath(storageKey, probeVideo, { signal: wanted.superseded })
   if (probed === undefined) {
     await mediaStore.remove(storageKey)
     throw new UnplayableResult(sizeBytes)

@@ -12,7 +12,7 @@ import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { createProviders } from '../../providers/registry.ts'
 import { createRouter } from '../../routing/router.ts'
-import { createDiskMediaStore } from '../../storage/disk-media-store.ts'
+import { openStorage } from '../../storage/open-storage.ts'
 import { carriedVideos } from '../queue/carried-task-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { createStepRecords } from './step-records.ts'
@@ -139,7 +139,7 @@ const startWorker = async (
     providers,
     router,
     log,
-    mediaStore: await createDiskMediaStore(join(gateway.directory, 'media')),
+    ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
     portraitsOf: async () => new Map(),
     webhookUrlOf: () => '',
     wakeDispatcher: () => {},

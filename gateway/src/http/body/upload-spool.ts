@@ -2,7 +2,7 @@ import type { Ticket } from '../../admission/admission.ts'
 import type { DiskSpace } from '../../admission/disk-space.ts'
 
 /** The directory of uploads while their request is in flight. */
-export interface Spool {
+export interface UploadSpool {
   directory: string
   /** Counts bytes before they are written, and checks the free disk space at intervals. */
   charge: (ticket: Ticket, bytes: number) => Promise<void> | undefined
@@ -10,7 +10,7 @@ export interface Spool {
 
 const checkEveryBytes = 8 * 1_048_576
 
-export const createSpool = (directory: string, { assertFree }: DiskSpace): Spool => {
+export const createUploadSpool = (directory: string, { assertFree }: DiskSpace): UploadSpool => {
   let bytesSinceCheck = checkEveryBytes
   return {
     directory,
