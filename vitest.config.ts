@@ -8,6 +8,7 @@ const command = 'gateway/test/kit/bundle-command.ts'
 const priority = 'gateway/test/kit/raise-priority.ts'
 const statements = 'gateway/test/kit/record-statements.ts'
 const previous = 'gateway/test/upgrade/bundle-previous.ts'
+const objectStore = 'gateway/test/kit/object-store.ts'
 const kit = { globalSetup: [database, command] }
 
 const limits = {
@@ -100,10 +101,12 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
+      // Media in an S3 server of its own.
       {
         test: {
           ...limits,
           name: 'storage',
+          globalSetup: [database, objectStore],
           include: ['gateway/test/storage/**/*.test.ts'],
           sequence: { groupOrder: 0 },
         },

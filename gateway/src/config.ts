@@ -17,6 +17,7 @@ import type { FileConfig } from './provider-config/config.ts'
 import { referenceModels } from './provider-config/reference-models.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
 import { protocols } from './providers/registry.ts'
+import { bucketUrlForm, parseBucketUrl } from './storage/s3/bucket-url.ts'
 
 interface Setting<Value> {
   read: (text: string) => Value
@@ -100,6 +101,14 @@ const oneOf =
 const currency = (text: string) => {
   if (Intl.supportedValuesOf('currency').includes(text)) return text
   throw new SettingError(`must be the ISO 4217 code of a currency, such as USD or EUR, got "${text}"`)
+}
+const optionalBucket = (text: string) => {
+  if (text === '') return undefined
+  try {
+    return parseBucketUrl(text)
+  } catch (error) {
+    throw new SettingError((error as Error).message)
+  }
 }
 const optionalUrl = (text: string) => (text === '' ? undefined : url(text))
 
@@ -288,7 +297,19 @@ export const settings = {
   MEDIA_DIRECTORY: setting({
     read: text,
     default: '.kinora/media',
-    description: 'Directory of the results, shared by all API and worker processes.',
+    description:
+      'Directory of the results, shared by all API and worker processes. With MEDIA_STORE, it only has files in progress and need not be shared.',
+  }),
+  MEDIA_STORE: setting({
+    read: optionalBucket,
+    default: '',
+    description: `The S3 bucket of the results, for all API and worker processes: ${bucketUrlForm}. The credentials are those of the AWS SDK, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: MEDIA_DIRECTORY.`,
+  }),
+  MEDIA_REDIRECT_SECONDS: setting({
+    read: integer(0, 900),
+    default: '0',
+    description:
+      'With MEDIA_STORE, redirects links to results to URLs of the bucket that are valid for this time. Clients must be able to reach it. 0 sends results through the API.',
   }),
   BACKUP_DIRECTORY: setting({
     read: optional,

@@ -112,6 +112,7 @@ type BackupConfig = Pick<
   Config,
   | 'DATABASE_URL'
   | 'MEDIA_DIRECTORY'
+  | 'MEDIA_STORE'
   | 'KEY_HASH_SECRETS'
   | 'LINK_SECRETS'
   | 'CREDENTIAL_SECRETS'
@@ -155,13 +156,10 @@ export const backUp = (
   version: string,
   progress: Progress,
 ): Promise<Backup> =>
-  withBackupDatabase(config, (dependencies) =>
-    takeBackup(
-      { ...dependencies, ...progress, mediaStore: createStorage(config).mediaStore, secrets: config },
-      directory,
-      version,
-    ),
-  )
+  withBackupDatabase(config, async (dependencies) => {
+    const { mediaStore } = await createStorage(config)
+    return takeBackup({ ...dependencies, ...progress, mediaStore, secrets: config }, directory, version)
+  })
 
 export interface Restored {
   manifest: Manifest
@@ -177,7 +175,7 @@ export interface Restored {
 export const restore = (config: BackupConfig, path: string, progress: Progress): Promise<Restored> =>
   withBackupDatabase(config, async (dependencies) => {
     const { postgres } = dependencies
-    const { mediaStore } = createStorage(config)
+    const { mediaStore } = await createStorage(config)
     const { signal, onProgress } = progress
     const manifest = await restoreBackup({ ...dependencies, ...progress, mediaStore }, path)
     const migrations = await migrateDatabase(postgres)

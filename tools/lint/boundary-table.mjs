@@ -24,7 +24,10 @@ export const gatewayZones = {
   wiring: { imports: everything },
   'seed.ts': { imports: everything },
   'config.ts': {
-    imports: ['platform/secret.ts', 'platform/allowed-hosts.ts', 'provider-config', 'providers/registry.ts'],
+    imports: [
+      ...['platform/secret.ts', 'platform/allowed-hosts.ts', 'provider-config', 'providers/registry.ts'],
+      'storage/s3/bucket-url.ts',
+    ],
     types: ['providers/kit/protocol.ts', 'admission'],
     packages: [],
   },
@@ -134,6 +137,11 @@ export const restrictedPackages = [
       'gateway/src/platform/engine/restate.ts',
     ],
     reason: 'outgoing requests go through providers/kit or safe-fetch/',
+  },
+  {
+    packages: ['@aws-sdk/*'],
+    only: ['gateway/src/storage/s3/**'],
+    reason: 'only storage/s3/ depends on S3',
   },
   {
     packages: ['ioredis', 'rate-limiter-flexible'],

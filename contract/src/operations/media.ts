@@ -10,7 +10,7 @@ export const mediaOperations = {
     path: '/media/{id}/{name}',
     summary: 'Download a file by its signed link',
     description:
-      'Returns a file. The link contains its own authorization, so no API key is needed. It is valid only without any change or addition. `Range` requests are supported.',
+      'Returns a file, or a redirect to it. The link contains its own authorization, so no API key is needed. It is valid only without any change or addition. `Range` requests are supported.',
     access: 'link',
     parameters: {
       path: {

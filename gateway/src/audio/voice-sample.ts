@@ -15,7 +15,7 @@ import type { Log } from '../platform/log.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { ProviderFailure } from '../providers/port/failure.ts'
 import type { Router } from '../routing/route.ts'
-import { MediaNotFound, type MediaStore } from '../storage/media-store.ts'
+import { MediaNotFound, type MediaStore } from '../storage/port/media-store.ts'
 import type { LinkSigner } from '../storage/signed-link.ts'
 import { problemOf } from './provider-problem.ts'
 

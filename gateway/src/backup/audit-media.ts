@@ -2,7 +2,7 @@
 import pLimit from 'p-limit'
 
 import type { Database } from '../platform/postgres.ts'
-import { MediaNotFound, type MediaStore } from '../storage/media-store.ts'
+import { MediaNotFound, type MediaStore } from '../storage/port/media-store.ts'
 import { referencedFiles, type ReferencedFile } from './backup-store.ts'
 import { hashStream } from './hash-stream.ts'
 

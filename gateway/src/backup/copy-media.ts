@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 
 import pLimit from 'p-limit'
 
-import { MediaNotFound, type MediaStore, type ObjectInfo } from '../storage/media-store.ts'
+import { MediaNotFound, type MediaStore, type ObjectInfo } from '../storage/port/media-store.ts'
 import type { ReferencedFile } from './backup-store.ts'
 
 const filesAtOnce = 8

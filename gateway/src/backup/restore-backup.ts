@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 import { unknownMigrations } from '../platform/migrate.ts'
 import type { Postgres } from '../platform/postgres.ts'
-import type { MediaStore } from '../storage/media-store.ts'
+import type { MediaStore } from '../storage/port/media-store.ts'
 import { collectStatistics, isEmptyDatabase, readServer } from './backup-store.ts'
 import { measureFolder, storeFolder } from './copy-media.ts'
 import { hashStream } from './hash-stream.ts'

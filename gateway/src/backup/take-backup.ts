@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 import { appliedMigrations, unknownMigrations } from '../platform/migrate.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import type { MediaStore } from '../storage/media-store.ts'
+import type { MediaStore } from '../storage/port/media-store.ts'
 import {
   countRecords,
   countReferencedFiles,

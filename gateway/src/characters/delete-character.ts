@@ -3,7 +3,7 @@ import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
-import type { MediaStore } from '../storage/media-store.ts'
+import type { MediaStore } from '../storage/port/media-store.ts'
 import { deleteStoredCharacter } from './character-store.ts'
 import { idOfPublic, publicIdOf } from './character.ts'
 

@@ -1,7 +1,7 @@
 /** Finds and removes files without a database row, such as partial uploads of a process that died. */
 import type { Database } from '../platform/postgres.ts'
-import type { MediaStore } from '../storage/media-store.ts'
-import type { Spool } from '../storage/spool.ts'
+import type { MediaStore } from '../storage/port/media-store.ts'
+import type { Spool } from '../storage/port/spool.ts'
 import { knownKeys } from './expired-media-store.ts'
 import type { RemoveDependencies } from './remove-expired-files.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import { MediaNotRemoved, type MediaStore } from '../storage/media-store.ts'
+import { MediaNotRemoved, type MediaStore } from '../storage/port/media-store.ts'
 import type { Expired, ExpiredKind } from './expired-media-store.ts'
 
 const perBatch = 100

@@ -6,9 +6,9 @@ import { Readable } from 'node:stream'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import type { MediaStore } from './media-store.ts'
 import { openStorage } from './open-storage.ts'
-import type { Spool } from './spool.ts'
+import type { MediaStore } from './port/media-store.ts'
+import type { Spool } from './port/spool.ts'
 
 let directory: string
 let store: MediaStore

@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises'
 
 import pLimit from 'p-limit'
 
-import { createMeasure } from './measure-stream.ts'
-import { MediaNotFound, MediaNotRemoved, type ByteRange, type MediaStore } from './media-store.ts'
-import type { Spool } from './spool.ts'
+import { createMeasure } from './port/measure-stream.ts'
+import { MediaNotFound, MediaNotRemoved, type ByteRange, type MediaStore } from './port/media-store.ts'
+import type { Spool } from './port/spool.ts'
 
 const chunkBytes = 65_536
 const removalsAtOnce = 16

@@ -12,7 +12,7 @@ import type { Database } from '../platform/postgres.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { mediaUnavailable, type MediaPrograms } from './media-programs.ts'
-import type { MediaStore } from './media-store.ts'
+import type { MediaStore } from './port/media-store.ts'
 import { createSandbox, isLateError, onlyVideoFiles } from './sandbox.ts'
 import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-store.ts'
 

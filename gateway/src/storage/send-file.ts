@@ -5,7 +5,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Call, Reply } from '../http/call.ts'
 import { isKnownTag } from '../platform/entity-tag.ts'
-import { MediaNotFound, type MediaStore } from './media-store.ts'
+import { MediaNotFound, type MediaStore } from './port/media-store.ts'
 import type { StoredFile } from './stored-file-store.ts'
 
 type Range = { start: number; end: number }
@@ -24,12 +24,12 @@ export const rangeOf = (header: string | undefined, sizeBytes: number): Range | 
 
 const isExpired = ({ expiresAt }: StoredFile) => expiresAt !== null && expiresAt.getTime() <= Date.now()
 
-/** Sends the file, or 410 if it has expired. */
+/** Sends the file, or a redirect to the store, or 410 if it has expired. */
 export const sendFile = async (
   mediaStore: MediaStore,
   file: StoredFile,
   { header, method, signal }: Pick<Call, 'header' | 'method' | 'signal'>,
-  disposition: string,
+  { disposition, redirectSeconds = 0 }: { disposition: string; redirectSeconds?: number },
 ): Promise<Reply<Readable | undefined>> => {
   if (isExpired(file)) throw new ApiError('media_expired')
   const etag = `"${file.sha256}"`
@@ -49,6 +49,13 @@ export const sendFile = async (
       message: `The requested range is outside of the file, which has ${file.sizeBytes} bytes.`,
       headers: { 'content-range': `bytes */${file.sizeBytes}`, 'accept-ranges': 'bytes' },
     })
+  }
+  // The URL is for GET only.
+  if (redirectSeconds > 0 && mediaStore.presign !== undefined && method !== 'HEAD') {
+    const location = await mediaStore.presign(file.storageKey, {
+      ...{ contentType: file.contentType, disposition, expiresInSeconds: redirectSeconds },
+    })
+    return { status: 302, headers: { location, 'cache-control': 'no-store' }, body: undefined }
   }
   const sent = range ?? { start: 0, end: file.sizeBytes - 1 }
   headers['content-length'] = String(sent.end - sent.start + 1)

@@ -37,7 +37,11 @@ export const wireApi = async (config: Config, log: Log) => {
   const transcriptions = bindTranscriptionTasks(server, context)
   bindAccount(server, context, engines)
   bindAdmin(adminServer, context, videoTasks, transcriptions)
-  bindOperation(server, operations.getMedia, getMedia({ database: postgres, mediaStore, links }))
+  bindOperation(
+    server,
+    operations.getMedia,
+    getMedia({ database: postgres, mediaStore, links, redirectSeconds: config.MEDIA_REDIRECT_SECONDS }),
+  )
   const description = openapi(config.publicUrl)
   bindOperation(server, operations.getErrorDocs, async () => errorPage)
   bindOperation(server, operations.getOpenapi, async () => ({ body: description }))

@@ -5,10 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
-import { describe, expect, test } from 'vitest'
+import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
+import { beforeAll, describe, expect, test } from 'vitest'
 
-import { FileTooLarge, MediaNotFound, MediaNotRemoved } from '../../src/storage/media-store.ts'
 import { openStorage, type Storage } from '../../src/storage/open-storage.ts'
+import { FileTooLarge, MediaNotFound, MediaNotRemoved } from '../../src/storage/port/media-store.ts'
+import { parseBucketUrl } from '../../src/storage/s3/bucket-url.ts'
+import { client, createBucket, useCredentials } from '../kit/buckets.ts'
+
+beforeAll(useCredentials)
 
 interface TestStorage extends Storage, AsyncDisposable {}
 
@@ -16,6 +21,20 @@ const onDisk = async (): Promise<TestStorage> => {
   const directory = await mkdtempDisposable(join(tmpdir(), 'kinora-storage-'))
   const storage = await openStorage({ MEDIA_DIRECTORY: directory.path })
   return { ...storage, [Symbol.asyncDispose]: () => directory.remove() }
+}
+
+const inBucket = async (): Promise<TestStorage> => {
+  const directory = await mkdtempDisposable(join(tmpdir(), 'kinora-storage-'))
+  const { name, url } = await createBucket()
+  const storage = await openStorage({ MEDIA_DIRECTORY: directory.path, MEDIA_STORE: parseBucketUrl(url) })
+  return {
+    ...storage,
+    [Symbol.asyncDispose]: async () => {
+      // No test may leave parts of an upload.
+      expect((await client.send(new ListMultipartUploadsCommand({ Bucket: name }))).Uploads).toBeUndefined()
+      await directory.remove()
+    },
+  }
 }
 
 const bytesOf = async (stream: Readable) => Buffer.concat(await stream.toArray())
@@ -45,7 +64,10 @@ const streamOf = (chunks: Buffer[], failsAfter = Infinity) =>
 
 const mebibytes = (count: number) => Array.from({ length: count }, () => randomBytes(1_048_576))
 
-describe.each([['disk', onDisk]] as const)('the %s store', (_, open) => {
+describe.each([
+  ['disk', onDisk],
+  ['S3', inBucket],
+] as const)('the %s store', (_, open) => {
   test('returns the size and the hash of what it stores, and reads it whole or in part', async () => {
     await using storage = await open()
     const { mediaStore } = storage

@@ -1,6 +1,6 @@
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import type { MediaStore } from '../../storage/port/media-store.ts'
 import {
   clearRecordingKey,
   dropExpiredTranscripts,

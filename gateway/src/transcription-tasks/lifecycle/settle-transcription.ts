@@ -5,7 +5,7 @@
 import { settleHold } from '../../billing/spending/spend.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import type { MediaStore } from '../../storage/port/media-store.ts'
 import { dayOfTranscription } from '../transcription-id.ts'
 import { clearRecordingKey, findTranscription, finishTranscription } from '../transcription-task-store.ts'
 import type { Ending } from '../transcription-task.ts'

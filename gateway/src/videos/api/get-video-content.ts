@@ -5,7 +5,7 @@ import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { variantKinds, type MakeVariant } from '../../storage/make-variant.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import type { MediaStore } from '../../storage/port/media-store.ts'
 import { sendFile } from '../../storage/send-file.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
 import { findStoredFile, type StoredFile } from '../../storage/stored-file-store.ts'
@@ -88,6 +88,8 @@ export const getVideoContent =
         message: `This video has no ${kind}: none could be made of its file. Use \`video\`.`,
       })
     }
-    const sent = await sendFile(mediaStore, file, call, `attachment; filename="${fileNameOf(task, file)}"`)
+    const sent = await sendFile(mediaStore, file, call, {
+      disposition: `attachment; filename="${fileNameOf(task, file)}"`,
+    })
     return { ...sent, headers: { ...sent.headers, ...common } }
   }

@@ -10,7 +10,7 @@ import type { ReceivedFile } from '../../http/body/fields.ts'
 import type { Call } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
 import { SafeFetchError } from '../../safe-fetch/safe-fetch-error.ts'
-import { MediaNotFound } from '../../storage/media-store.ts'
+import { MediaNotFound } from '../../storage/port/media-store.ts'
 import { probeMp4 } from '../../storage/probe-mp4.ts'
 import type { ImageDependencies, MeasureClip, StoredImage } from './stored-image.ts'
 

@@ -1,7 +1,7 @@
 import type { Call } from '../../http/call.ts'
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../../storage/find-linked-file.ts'
-import type { MediaStore } from '../../storage/media-store.ts'
+import type { MediaStore } from '../../storage/port/media-store.ts'
 
 /** A stored reference image, video or audio file. */
 export interface StoredImage {

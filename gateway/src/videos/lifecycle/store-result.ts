@@ -18,7 +18,7 @@ import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../providers
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
-import { FileTooLarge, type MediaStore } from '../../storage/media-store.ts'
+import { FileTooLarge, type MediaStore } from '../../storage/port/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { whileCurrent } from '../../tasks/while-current.ts'
 import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'

@@ -44,6 +44,13 @@ export interface ObjectInfo {
   writtenAt: Date
 }
 
+/** The headers of the response to a presigned URL, and how long it is valid. */
+interface PresignOptions {
+  contentType: string
+  disposition: string
+  expiresInSeconds: number
+}
+
 /**
  * Stores media as objects with keys. Keys never contain text of a caller. An object is either complete or does not exist.
  * A missing object is a `MediaNotFound`, unless stated otherwise.
@@ -77,4 +84,6 @@ export interface MediaStore {
   removeMany: (keys: string[]) => Promise<void>
   /** Lists a folder recursively. An object has the time at which this store received it. */
   list: (folder: string) => AsyncIterable<{ key: string; sizeBytes: number; storedAt: Date }>
+  /** Makes a URL that opens the object without this service; undefined if the store has none. Nobody may store such a URL. */
+  presign?: (key: string, options: PresignOptions) => Promise<string>
 }

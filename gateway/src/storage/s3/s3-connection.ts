@@ -1,0 +1,150 @@
+/**
+ * Sends requests to S3. Every request has a time limit, and retries end with the caller's signal. The SDK is an optional
+ * package, so it is loaded only when it is used.
+ */
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+
+import type { S3Client } from '@aws-sdk/client-s3'
+
+import type { Bucket } from './bucket-url.ts'
+
+type Sdk = typeof import('@aws-sdk/client-s3')
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+  /** Of one attempt, until the response begins. */
+  timeoutMs?: number
+}
+
+export interface S3Connection {
+  sdk: Sdk
+  client: S3Client
+  /** Sends a request and repeats it after a temporary failure. `send` is called once per attempt. */
+  call: <Output>(
+    send: (abortSignal: AbortSignal) => Promise<Output>,
+    options?: CallOptions,
+  ) => Promise<Output>
+}
+
+/** How long S3 may take to begin a response, and to send more of a body that somebody waits for. */
+export interface S3Limits {
+  responseMs: number
+  idleMs: number
+}
+
+export const defaultLimits: S3Limits = { responseMs: 15_000, idleMs: 30_000 }
+
+const connectTimeoutMs = 5_000
+const attemptsMax = 4
+const firstBackoffMs = 200
+
+interface S3Error {
+  name?: string
+  code?: string
+  $metadata?: { httpStatusCode?: number }
+}
+
+export const statusOf = (error: unknown): number | undefined => (error as S3Error).$metadata?.httpStatusCode
+
+export const nameOf = (error: unknown): string | undefined => (error as S3Error).name
+
+const temporaryNames = new Set(['TimeoutError', 'RequestTimeout', 'SlowDown', 'RequestTimeTooSkewed'])
+const temporaryCodes = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'ECONNABORTED',
+])
+
+export const isTemporary = (error: unknown): boolean => {
+  const { name = '', code = '' } = error as S3Error
+  const status = statusOf(error)
+  return (
+    temporaryNames.has(name) ||
+    temporaryCodes.has(code) ||
+    (status !== undefined && (status >= 500 || status === 429))
+  )
+}
+
+/** Waits before the next attempt, longer each time, and not beyond the signal. */
+export const backOff = (attempt: number, signal: AbortSignal | undefined): Promise<void> =>
+  wait(firstBackoffMs * 2 ** attempt * (0.5 + Math.random() / 2), undefined, signal && { signal })
+
+class S3TimeoutError extends Error {
+  override name = 'TimeoutError'
+}
+
+/** One attempt. The timer ends when the response begins; later, the body has its own limits. */
+const attempt = async <Output>(
+  send: (abortSignal: AbortSignal) => Promise<Output>,
+  { signal, timeoutMs }: CallOptions & { timeoutMs: number },
+): Promise<Output> => {
+  signal?.throwIfAborted()
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), timeoutMs)
+  try {
+    return await send(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw late.signal.aborted
+      ? new S3TimeoutError(`S3 did not respond within ${timeoutMs} ms`, { cause: error })
+      : error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const loadSdk = async (): Promise<Sdk> => {
+  try {
+    return await import('@aws-sdk/client-s3')
+  } catch (error) {
+    throw new Error(
+      'MEDIA_STORE is in S3, and the optional package @aws-sdk/client-s3 is not installed. Install it with `npm install --include=optional`.',
+      { cause: error },
+    )
+  }
+}
+
+export const connectS3 = async (
+  { region, endpoint, isPathStyle }: Bucket,
+  { responseMs }: S3Limits,
+): Promise<S3Connection> => {
+  const sdk = await loadSdk()
+  // Other servers than AWS hardly have regions, but a signature contains one.
+  const usedRegion = region ?? (endpoint === undefined ? undefined : 'us-east-1')
+  // Without a limit, because a download that a slow client reads occupies its connection, and nobody may wait for it.
+  const sockets = { keepAlive: true, maxSockets: Infinity }
+  const client = new sdk.S3Client({
+    ...(usedRegion !== undefined && { region: usedRegion }),
+    ...(endpoint !== undefined && { endpoint }),
+    forcePathStyle: isPathStyle,
+    maxAttempts: 1,
+    // A range has no checksum to validate, and whole files are validated by their SHA-256.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: connectTimeoutMs,
+      // Would also end the download of a client that pauses.
+      socketTimeout: Infinity,
+      httpAgent: new HttpAgent(sockets),
+      httpsAgent: new HttpsAgent(sockets),
+    },
+  })
+  return {
+    sdk,
+    client,
+    call: async (send, options = {}) => {
+      for (let index = 1; ; index += 1) {
+        try {
+          return await attempt(send, { timeoutMs: responseMs, ...options })
+        } catch (error) {
+          if (index === attemptsMax || options.signal?.aborted === true || !isTemporary(error)) throw error
+          await backOff(index, options.signal)
+        }
+      }
+    },
+  }
+}
