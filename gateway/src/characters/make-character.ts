@@ -19,6 +19,7 @@ import type { SafeFetch } from '../safe-fetch/safe-fetch.ts'
 import type { FindLinkedFile } from '../storage/find-linked-file.ts'
 import type { MediaPrograms } from '../storage/media-programs.ts'
 import { MediaNotFound, type MediaStore } from '../storage/port/media-store.ts'
+import type { Spool, SpooledFile } from '../storage/port/spool.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
 import { createSandbox } from '../storage/sandbox.ts'
 import { findStoredFile, type StoredFile } from '../storage/stored-file-store.ts'
@@ -40,6 +41,7 @@ import { clipBytesMax, cutClip, portraitSide, type CutClip, type CutTools } from
 export interface MakerDependencies {
   postgres: Postgres
   mediaStore: MediaStore
+  spool: Spool
   safeFetch: SafeFetch
   findLinkedFile: FindLinkedFile
   readTask: ReadTask
@@ -107,8 +109,18 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 }
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
-  const { postgres, mediaStore, safeFetch, findLinkedFile, readTask, programs, waitMs, diskSpace, log } =
-    dependencies
+  const {
+    postgres,
+    mediaStore,
+    spool,
+    safeFetch,
+    findLinkedFile,
+    readTask,
+    programs,
+    waitMs,
+    diskSpace,
+    log,
+  } = dependencies
   const share = createSharedWork<StoredCharacter>()
   let downloads = 0
   const tools: CutTools = {
@@ -169,15 +181,15 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     signal: AbortSignal,
     work: (path: string) => Promise<Result>,
   ) => {
-    const key = `characters/sources/${uuidV7()}`
+    let downloaded: SpooledFile | undefined
     downloads += 1
     try {
       // Every running download may still grow to the maximum size.
       await diskSpace.assertFree(downloads * sourceBytesMax)
       const withTimeout = AbortSignal.any([signal, AbortSignal.timeout(workTimeoutMs)])
       const { stream } = await safeFetch.open(url, { sizeBytesMax: sourceBytesMax, signal: withTimeout })
-      await mediaStore.put(key, stream, { sizeBytesMax: sourceBytesMax })
-      return await mediaStore.withLocalPath(key, work, { signal })
+      downloaded = await spool.write(stream, { sizeBytesMax: sourceBytesMax })
+      return await work(downloaded.path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOSPC') {
         throw unavailable(
@@ -193,7 +205,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       throw invalid(param, `'${param}' ${problem}.`, error)
     } finally {
       downloads -= 1
-      await mediaStore.remove(key)
+      if (downloaded !== undefined) await spool.remove(downloaded.path)
     }
   }
 

@@ -20,13 +20,14 @@ const fetchTimeoutMs = 240_000
 /** Binds the operations of characters; also returns how a new video gets a character of its own. */
 export const bindCharacters = (
   server: ApiServer,
-  { config, postgres, mediaStore, programs, links, fetchRate, log }: ApiContext,
+  { config, postgres, mediaStore, spool, programs, links, fetchRate, log }: ApiContext,
   { readTask, images }: VideoTasks,
   diskSpace: MakerDependencies['diskSpace'],
 ): WithCharacter => {
   const maker = createCharacterMaker({
     postgres,
     mediaStore,
+    spool,
     safeFetch: createSafeFetch({
       allowOrigins: config.FETCH_ALLOW_ORIGINS,
       dnsServers: config.FETCH_DNS_SERVERS,

@@ -107,6 +107,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     jobDurations,
     learnDuration: taskDurations.learn,
     mediaStore,
+    spool,
     log,
     finishTask: createFinishTask(postgres),
     records: createStepRecords(postgres),

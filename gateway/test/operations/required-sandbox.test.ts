@@ -93,6 +93,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     records: createStepRecords(postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore,
+    spool,
     probeVideo: programs,
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits({ total: 1, perProvider: 1 }),
@@ -103,7 +104,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     learnDuration: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   })
-  const { mediaStore } = await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })
+  const { mediaStore, spool } = await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })
   const strict = createProbeVideo(mediaPrograms({ ...withoutNamespaces(), REQUIRE_SANDBOX: true }))
   const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
   const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {

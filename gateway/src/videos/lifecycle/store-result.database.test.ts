@@ -220,12 +220,12 @@ describe('a result above the size limit fails the task and is requested once', (
 
   test('if only its bytes show it', async () => {
     const taskId = await taskWithResult()
-    const { mediaStore } = dependencies
-    const small: StoreDependencies['mediaStore'] = {
-      ...mediaStore,
-      put: (key, source) => mediaStore.put(key, source, { sizeBytesMax: 1_000 }),
+    const { spool } = dependencies
+    const small: StoreDependencies['spool'] = {
+      ...spool,
+      write: (source) => spool.write(source, { sizeBytesMax: 1_000 }),
     }
-    await expectTooLarge({ ...dependencies, mediaStore: small }, taskId)
+    await expectTooLarge({ ...dependencies, spool: small }, taskId)
   })
 })
 

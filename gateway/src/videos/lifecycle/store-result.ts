@@ -19,6 +19,7 @@ import { videoOf, type Provider, type Providers } from '../../providers/port/pro
 import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
 import { FileTooLarge, type MediaStore } from '../../storage/port/media-store.ts'
+import type { Spool } from '../../storage/port/spool.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { whileCurrent } from '../../tasks/while-current.ts'
 import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'
@@ -34,6 +35,7 @@ export interface StoreDependencies {
   records: Pick<StepRecords, 'findStoringRun' | 'addStoredFile'>
   providers: Providers
   mediaStore: MediaStore
+  spool: Spool
   probeVideo: ProbeVideo
   /** How long the results of an account are retained. */
   retentionMsOf: (accountId: string) => Promise<number>
@@ -96,11 +98,10 @@ interface Download {
   superseded: AbortSignal
 }
 
-/** Copies a result to the storage. A download below the minimum rate, or one that is slow while others wait, is aborted. */
+/** Copies a result to the spool. A download below the minimum rate, or one that is slow while others wait, is aborted. */
 const download = async (
-  { mediaStore, downloadRate, slowDownloadRate }: StoreDependencies,
+  { spool, downloadRate, slowDownloadRate }: StoreDependencies,
   { provider, open, result, permit, superseded }: Download,
-  storageKey: string,
 ) => {
   const tooSlow = new AbortController()
   const giveUp = (reason: string) =>
@@ -122,7 +123,7 @@ const download = async (
     )
     const watched = atWatchedRate(atWatchedRate(source, slowRate), rate)
     try {
-      return await mediaStore.put(storageKey, Readable.from(watched, { objectMode: false }), {
+      return await spool.write(Readable.from(watched, { objectMode: false }), {
         sizeBytesMax: resultBytesMax,
         signal: superseded,
       })
@@ -145,13 +146,18 @@ const fetchAndStore = async (
   task: VideoTask,
   wanted: Download,
 ): Promise<Ending> => {
-  const { records, mediaStore, probeVideo, retentionMsOf, learnDuration } = dependencies
+  const { records, mediaStore, spool, probeVideo, retentionMsOf, learnDuration } = dependencies
   const { mediaId, storageKey } = locationOf(task)
-  const { sizeBytes, sha256 } = await download(dependencies, wanted, storageKey)
-  const probed = await mediaStore.withLocalPath(storageKey, probeVideo, { signal: wanted.superseded })
-  if (probed === undefined) {
-    await mediaStore.remove(storageKey)
-    throw new UnplayableResult(sizeBytes)
+  const { path, sizeBytes, sha256 } = await download(dependencies, wanted)
+  let probed: Awaited<ReturnType<ProbeVideo>>
+  try {
+    // Before it is stored, because programs cannot read what is in S3.
+    probed = await probeVideo(path)
+    if (probed === undefined) throw new UnplayableResult(sizeBytes)
+    await mediaStore.adopt(storageKey, path, { signal: wanted.superseded })
+  } catch (error) {
+    await spool.remove(path)
+    throw error
   }
   const retentionMs = await retentionMsOf(task.accountId)
   await records.addStoredFile({
