@@ -98,7 +98,7 @@ test('a download that stalls or breaks off continues at the same byte', async ()
   const bytes = randomBytes(3_000_000)
   await put(store, 'videos/a', bytes)
   proxy.state.fault = firstTimes(1, isGet, () => ({ bytes: 1_000_000 }))
-  expect(await bytesOf(await store.open('videos/a'))).toEqual(bytes)
+  expect(bytes.equals(await bytesOf(await store.open('videos/a')))).toBe(true)
   let connection: IncomingMessage['socket'] | undefined
   proxy.state.fault = firstTimes(1, isGet, (request) => {
     connection = request.socket
@@ -106,7 +106,7 @@ test('a download that stalls or breaks off continues at the same byte', async ()
   })
   const reading = await store.open('videos/a', { range: { start: 10, end: 2_000_000 } })
   reading.once('readable', () => connection?.destroy())
-  expect(await bytesOf(reading)).toEqual(bytes.subarray(10, 2_000_001))
+  expect(bytes.subarray(10, 2_000_001).equals(await bytesOf(reading))).toBe(true)
 })
 
 test('a download whose rest is gone or replaced fails', async () => {
@@ -197,7 +197,7 @@ test('an upload whose completion was not confirmed is complete', async () => {
   })
   const bytes = randomBytes(20_000_000)
   await put(store, 'videos/a', bytes)
-  expect(await bytesOf(await store.open('videos/a'))).toEqual(bytes)
+  expect(bytes.equals(await bytesOf(await store.open('videos/a')))).toBe(true)
 })
 
 test('objects of a folder are spread over prefixes, and a list of several pages has all of them', async () => {

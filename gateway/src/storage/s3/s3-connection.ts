@@ -21,6 +21,7 @@ export interface CallOptions {
 export interface S3Connection {
   sdk: Sdk
   client: S3Client
+  limits: S3Limits
   /** Sends a request and repeats it after a temporary failure. `send` is called once per attempt. */
   call: <Output>(
     send: (abortSignal: AbortSignal) => Promise<Output>,
@@ -111,7 +112,7 @@ const loadSdk = async (): Promise<Sdk> => {
 
 export const connectS3 = async (
   { region, endpoint, isPathStyle }: Bucket,
-  { responseMs }: S3Limits,
+  limits: S3Limits,
 ): Promise<S3Connection> => {
   const sdk = await loadSdk()
   // Other servers than AWS hardly have regions, but a signature contains one.
@@ -123,6 +124,8 @@ export const connectS3 = async (
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: isPathStyle,
     maxAttempts: 1,
+    // The SDK would not wait for the response to it.
+    expectContinueHeader: false,
     // A range has no checksum to validate, and whole files are validated by their SHA-256.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -136,10 +139,11 @@ export const connectS3 = async (
   return {
     sdk,
     client,
+    limits,
     call: async (send, options = {}) => {
       for (let index = 1; ; index += 1) {
         try {
-          return await attempt(send, { timeoutMs: responseMs, ...options })
+          return await attempt(send, { timeoutMs: limits.responseMs, ...options })
         } catch (error) {
           if (index === attemptsMax || options.signal?.aborted === true || !isTemporary(error)) throw error
           await backOff(index, options.signal)

@@ -11,7 +11,8 @@ import { nameOf, type S3Connection } from './s3-connection.ts'
 const partBytesMin = 8 * 1_048_576
 const partsMax = 10_000
 const partsAtOnce = 2
-const partTimeoutMs = 120_000
+/** A slower connection is taken for broken. */
+const bytesPerMsMin = 64
 /** S3 may assemble the parts of a large object for minutes. */
 const completeTimeoutMs = 300_000
 
@@ -51,7 +52,7 @@ export interface UploadOptions {
 }
 
 export const upload = async (
-  { sdk, client, call }: S3Connection,
+  { sdk, client, call, limits }: S3Connection,
   target: UploadTarget,
   source: Readable,
   { sizeBytesMax, signal }: UploadOptions,
@@ -64,7 +65,9 @@ export const upload = async (
   stop.addEventListener('abort', endSource)
   let uploadId: string | undefined
   const parts: Promise<CompletedPart>[] = []
+  let sizeBytes = 0
 
+  const limitFor = (bytes: Buffer) => limits.responseMs + bytes.length / bytesPerMsMin
   const begin = async () => {
     const command = () => new sdk.CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'CRC32' })
     const { UploadId } = await call((abortSignal) => client.send(command(), { abortSignal }), {
@@ -76,9 +79,16 @@ export const upload = async (
     const part = { Bucket, Key, UploadId: uploadId, PartNumber, ChecksumAlgorithm: 'CRC32' } as const
     const { ETag, ChecksumCRC32 } = await call(
       (abortSignal) => client.send(new sdk.UploadPartCommand({ ...part, Body: bytes }), { abortSignal }),
-      { signal: stop, timeoutMs: partTimeoutMs },
+      { signal: stop, timeoutMs: limitFor(bytes) },
     )
     return { PartNumber, ETag, ...(ChecksumCRC32 !== undefined && { ChecksumCRC32 }) }
+  }
+  const isComplete = async () => {
+    const head = new sdk.HeadObjectCommand({ Bucket, Key })
+    const { ContentLength } = await call((abortSignal) => client.send(head, { abortSignal }), {
+      signal: stop,
+    })
+    return ContentLength === sizeBytes
   }
   const complete = async (Parts: CompletedPart[]) => {
     let attempts = 0
@@ -92,14 +102,14 @@ export const upload = async (
         { signal: stop, timeoutMs: completeTimeoutMs },
       )
     } catch (error) {
-      // The response of an earlier attempt was lost, and that attempt has completed the upload.
-      if (attempts === 1 || nameOf(error) !== 'NoSuchUpload') throw error
+      // If the response of an earlier attempt was lost, that attempt has completed the upload.
+      if (attempts === 1 || nameOf(error) !== 'NoSuchUpload' || !(await isComplete())) throw error
     }
   }
   const putWhole = (Body: Buffer) =>
     call((abortSignal) => client.send(new sdk.PutObjectCommand({ ...target, Body }), { abortSignal }), {
       signal: stop,
-      timeoutMs: partTimeoutMs,
+      timeoutMs: limitFor(Body),
     })
   const abort = async () => {
     await Promise.allSettled(parts)
@@ -122,6 +132,7 @@ export const upload = async (
         return
       }
       uploadId ??= await begin()
+      sizeBytes += bytes.length
       const part = sendPart(bytes, parts.length + 1)
       // The loop may be waiting for the source when a part fails.
       part.catch((error: unknown) => failed.abort(error))
