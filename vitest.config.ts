@@ -38,6 +38,7 @@ const measures = [
 // Tests of stores and of what uses them, beside their sources.
 const ofDatabase = 'gateway/src/**/*.database.test.ts'
 
+// Checks the SQL that the tests of operations have executed, so it runs after them.
 const statementsTest = 'tools/statements/statements.test.ts'
 
 // Tests that need model weights; `kinora models pull` downloads them.
@@ -145,19 +146,9 @@ export default defineConfig({
           ...kit,
           name: 'measures',
           setupFiles: [priority],
-          include: measures,
+          include: [...measures, statementsTest],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
-        },
-      },
-      // The SQL that the tests of operations have recorded.
-      {
-        test: {
-          ...limits,
-          name: 'statements',
-          globalSetup: [database],
-          include: [statementsTest],
-          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -166,7 +157,7 @@ export default defineConfig({
           ...kit,
           name: 'long',
           include: long,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
