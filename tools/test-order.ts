@@ -6,15 +6,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The longest first. */
 export const slow = [
-  'cli/test/package.test.ts',
+  'gateway/test/journeys/transcription-tasks.test.ts',
   'cli/test/openai-package.test.ts',
   'cli/test/snippets.test.ts',
   'gateway/test/journeys/remix-and-characters.test.ts',
-  'gateway/test/operations/complete-chat-audio.test.ts',
   'bench/operation-costs.test.ts',
-  'gateway/test/faults/faults.test.ts',
-  'cli/test/backup.test.ts',
+  'cli/test/package.test.ts',
+  'cli/test/doctor.test.ts',
   'gateway/test/operations/transcription-tasks.test.ts',
+  'cli/test/backup.test.ts',
+  'gateway/test/operations/complete-chat-audio.test.ts',
+  'gateway/test/faults/faults.test.ts',
 ]
 
 const rank = ({ moduleId }: TestSpecification): number => {

@@ -19,7 +19,6 @@ const length = isFull ? lengths.full : lengths.quick
 const names = (Object.keys(attacks) as AttackName[]).filter(
   (name) => name !== 'overload' || isFull || process.env['PROVE_ATTACKS_NAMED'] === name,
 )
-const controls = form === undefined ? [] : names
 /** The baseline may be inexact, because the expected difference is large. A busy machine needs longer to reach it. */
 const controlLength = { ...length, beforeMs: Math.min(length.beforeMs, 1_000), duringMs: 60_000 }
 const command = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
@@ -38,6 +37,11 @@ const report = (meta: TaskMeta, name: string, { line, answers, ownDelayMs }: Att
 /** Other load on the machine can only make a result worse, so in quick mode the best of three counts. */
 const triesMax = length === lengths.quick ? 3 : 1
 
+/** Only in the proof. */
+const describeControl = (title: string, define: () => void) => {
+  if (form !== undefined) describe(title, define)
+}
+
 describe('with default settings', () => {
   test.for(names)('%s stays within the limits', async (name, { task }) => {
     let result = await runAttack(fixtures, name, { length })
@@ -50,9 +54,9 @@ describe('with default settings', () => {
   })
 })
 
-describe('without admission control', () => {
+describeControl('without admission control', () => {
   // Without admission control, uploads are not limited at all.
-  test.for(controls.filter((name) => name !== 'held-uploads'))(
+  test.for(names.filter((name) => name !== 'held-uploads'))(
     '%s goes beyond the limits',
     async (name, { task }) => {
       const environment = { ADMISSION_CONTROL: 'false' }
@@ -63,25 +67,22 @@ describe('without admission control', () => {
   )
 })
 
-describe('if no upload gives way to another account', () => {
-  test.for(controls.filter((name) => name === 'held-uploads'))(
-    '%s keeps others out',
-    async (name, { task }) => {
-      const { execArguments, environment } = runWith({
-        file: 'admission/admission.ts',
-        find: "if (findExceeded('uploads', 1) === 'total') arriving.makeRoomFor(owner)",
-        replace: '',
-      })
-      const launch: Launch = { line: [process.execPath, ...execArguments, command], environment }
-      const result = await runAttack(fixtures, name, { length: controlLength, launch, stopsEarly: true })
-      report(task.meta, name, result)
-      expect(result.problems).toContain('upload')
-    },
-  )
+describeControl('if no upload gives way to another account', () => {
+  test.for(names.filter((name) => name === 'held-uploads'))('%s keeps others out', async (name, { task }) => {
+    const { execArguments, environment } = runWith({
+      file: 'admission/admission.ts',
+      find: "if (findExceeded('uploads', 1) === 'total') arriving.makeRoomFor(owner)",
+      replace: '',
+    })
+    const launch: Launch = { line: [process.execPath, ...execArguments, command], environment }
+    const result = await runAttack(fixtures, name, { length: controlLength, launch, stopsEarly: true })
+    report(task.meta, name, result)
+    expect(result.problems).toContain('upload')
+  })
 })
 
-describe('without admission control, with names looked up by the system', () => {
-  test.for(controls.filter((name) => name === 'slow-names'))(
+describeControl('without admission control, with names looked up by the system', () => {
+  test.for(names.filter((name) => name === 'slow-names'))(
     '%s stops calls to vendors',
     async (name, { task, skip }) => {
       await using lookups = await startSystemLookups(fixtures.directory)

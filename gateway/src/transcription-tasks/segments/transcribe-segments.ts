@@ -69,15 +69,16 @@ const failureOf = ({ kind, code, forCaller }: ProviderFailure): Failed => {
 }
 
 const trySegment = async (
-  { postgres, mediaStore, router, cutSegment, compareDurations, log }: TranscribeDependencies,
-  task: TranscriptionTask & { recordingKey: string },
+  { postgres, router, cutSegment, compareDurations, log }: TranscribeDependencies,
+  task: TranscriptionTask,
+  recordingPath: string,
   segment: OpenSegment,
   stop: AbortSignal,
 ): Promise<SegmentResult> => {
   const { order } = task
   let flac: Buffer
   try {
-    flac = await mediaStore.withLocalPath(task.recordingKey, (path) => cutSegment(path, segment))
+    flac = await cutSegment(recordingPath, segment)
   } catch (error) {
     log.warn({ err: error, taskId: task.id, segment: segment.n }, 'segment.not-cut')
     if (isInvalidFileError(error)) return failed('invalid_parameter', 'The recording could not be decoded.')
@@ -139,7 +140,8 @@ const trySegment = async (
 
 const transcribeDue = async (
   dependencies: TranscribeDependencies,
-  task: TranscriptionTask & { recordingKey: string },
+  task: TranscriptionTask,
+  recordingPath: string,
   segments: OpenSegment[],
   superseded: AbortSignal,
 ): Promise<{ ending: Failed | undefined; transcribed: number; waitMs: number }> => {
@@ -155,7 +157,7 @@ const transcribeDue = async (
       if (release === undefined) return
       try {
         if (stop.aborted || isOver.aborted) return
-        const outcome = await trySegment(dependencies, task, next, stop)
+        const outcome = await trySegment(dependencies, task, recordingPath, next, stop)
         if (outcome.kind === 'transcribed') result.transcribed += 1
         else if (outcome.kind === 'failed') {
           result.ending ??= outcome
@@ -181,7 +183,7 @@ export const transcribeSegments = async (
   dependencies: TranscribeDependencies,
   run: Run,
 ): Promise<StepResult> => {
-  const { postgres, log, wakeDispatcher } = dependencies
+  const { postgres, mediaStore, log, wakeDispatcher } = dependencies
   const { taskId } = run
   const open = await beginStep(postgres, tables, run)
   const task = open && (await findTranscription(postgres, open.day, taskId))
@@ -191,8 +193,15 @@ export const transcribeSegments = async (
   if (segments.length === 0) return { kind: 'completed' }
   if (open.isOverdue) return failed('task_timeout')
   return whileCurrent({ postgres, log, tables }, run, { checkEveryMs }, async (superseded) => {
-    const result = await transcribeDue(dependencies, { ...task, recordingKey }, segments, superseded)
-    if (superseded.aborted) return { kind: 'stop' }
+    // One local copy for all segments, because a recording in a bucket is downloaded for it.
+    const transcribe = (path: string) => transcribeDue(dependencies, task, path, segments, superseded)
+    const result = await mediaStore
+      .withLocalPath(recordingKey, transcribe, { signal: superseded })
+      .catch((error: unknown) => {
+        if (superseded.aborted) return undefined
+        throw error
+      })
+    if (result === undefined || superseded.aborted) return { kind: 'stop' }
     if (result.ending !== undefined) return result.ending
     const left = await unfinishedSegments(postgres, taskId)
     const waitMs =
