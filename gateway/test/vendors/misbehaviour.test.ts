@@ -315,6 +315,9 @@ const adapterNames = [
   'ai-sdk',
 ]
 
+/** A job that the vendor reported to two tasks belongs to one of them; the other ends without a video. */
+const isConfused = ({ id, state }: Ended) => state === 'failed' && confused.has(id)
+
 describe.each(adapterNames)('%s', (name) => {
   test.for<Misbehaviour | { fault: 'none' }>([...misbehaviours, { fault: 'none' }])(
     '$fault',
@@ -322,8 +325,6 @@ describe.each(adapterNames)('%s', (name) => {
       const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${name} ${given.fault} `))
       expect(tasks).toHaveLength(given.fault === 'none' ? successfulEach : tasksEach)
       expectSound(tasks)
-      // A job that the vendor reported to two tasks belongs to one of them; the other ends without a video.
-      const isConfused = ({ id, state }: Ended) => state === 'failed' && confused.has(id)
       const wrong = tasks.filter((each) => {
         const wanted = wantedOf(each)
         return wanted !== 'either' && each.state !== wanted && !isConfused(each)
@@ -355,14 +356,16 @@ test.for([
   const tasks = ended.filter(({ prompt }) => prompt.startsWith(`${model} unreachable `))
   expect(tasks).toHaveLength(tasksEach)
   expectSound(tasks)
-  expect(tasks.map(({ state }) => state)).toEqual(tasks.map(() => 'completed'))
+  expect(tasks.filter((each) => each.state !== 'completed' && !isConfused(each))).toEqual([])
   const { rows } = await stack.database.postgres.query<{ calls: number }>(
     `select count(*) as calls from task_attempts where provider = $1 and outcome = 'not_delivered'`,
     [provider],
   )
   const calls = rows[0]?.calls ?? 0
   expect(calls).toBeGreaterThan(0)
-  task.meta.line = `${tasks.length} completed elsewhere, ${calls} calls came to nothing`
+  const completed = tasks.filter(({ state }) => state === 'completed').length
+  expect(completed).toBeGreaterThan(0)
+  task.meta.line = `${completed} completed elsewhere, ${calls} calls came to nothing`
   task.meta.findings = { tasks: tasks.length, faults: tasks.length }
 })
 
