@@ -251,9 +251,9 @@ test('shared models fail over, and the decision has the reason', ({ task }) => {
   const slowest = Math.max(...done.map(({ acceptedMs, endedMs }) => endedMs - acceptedMs))
   const elsewhere = done.filter(({ attempts }) => {
     const { provider, reason } = attempts.at(-1) ?? { provider: '', reason: '' }
-    return (
-      provider === 'other' && /^order 2: first (is unhealthy|refused it|may not be called now)$/.test(reason)
-    )
+    // Tasks that wait for the first occupy its slots.
+    const obstacle = /^order 2: first (is unhealthy|refused it|may not be called now|has no free slot)$/
+    return provider === 'other' && obstacle.test(reason)
   })
   // A cut call may have created a job, so only that vendor can be used again.
   const outcomeUnknown = late.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === 'unknown'))
