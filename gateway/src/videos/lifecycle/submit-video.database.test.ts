@@ -16,7 +16,7 @@ import { openStorage } from '../../storage/open-storage.ts'
 import { carriedVideos } from '../queue/carried-task-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { createStepRecords } from './step-records.ts'
-import { moveUnknownOutcome } from './submit-store.ts'
+import { moveUnknownOutcome, recordSubmitted } from './submit-store.ts'
 import { submitVideo, type SubmitDependencies } from './submit-video.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
@@ -315,6 +315,43 @@ test.for([500, 429])(
     expect(await recordOf(taskId)).toMatchObject({ stage: 'waiting', upstream: { id: `job of ${taskId}` } })
   },
 )
+
+test('a repetition that is refused does not tell whether the first submit arrived, so the task stays with its provider', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  await using worker = await startWorker(vendor, postgres, { idempotentSubmits: true, lookup: false })
+  const taskId = await startedTask()
+  await postgres.query(
+    `update open_tasks set stage = 'submitting', submits = 1, outcome_unknown_since = now() where task_id = $1`,
+    [taskId],
+  )
+  const repeated = submitVideo(worker.dependencies, taskId, 1)
+  await vendor.untilSubmits(1)
+  vendor.answer(0, 429, {})
+  expect(await repeated).toEqual({ kind: 'stop' })
+  expect(await recordOf(taskId)).toMatchObject({ stage: 'accepted', refusals: 0, isUnknown: true })
+})
+
+test('a job that a webhook names while its submit is given up is polled before the deadline', async () => {
+  await using vendor = await startHeldVendor()
+  const { postgres } = gateway.database
+  const stop = paused(postgres, 'before', 'next_poll_at = deadline_at')
+  await using worker = await startWorker(vendor, stop.postgres, notIdempotent)
+  const taskId = await startedTask()
+  const submitted = submitVideo(worker.dependencies, taskId, 1)
+  await vendor.untilSubmits(1)
+  vendor.answer(0, 500, {})
+  await stop.reached
+  const upstream = { id: `job of ${taskId}` }
+  await recordSubmitted(postgres, [{ taskId, provider: 'vendor', upstream, firstPollMs: 0 }])
+  stop.release()
+  await submitted
+  const { rows } = await postgres.query(
+    'select next_poll_at < deadline_at as "isEarlier" from open_tasks where task_id = $1',
+    [taskId],
+  )
+  expect(rows).toEqual([{ isEarlier: true }])
+})
 
 test.for([
   { what: 'a refusal', text: 'insert into task_attempts', status: 429, stage: 'accepted', refusals: 1 },
