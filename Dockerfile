@@ -94,6 +94,8 @@ LABEL org.opencontainers.image.title="Kinora" \
 
 # Uploaded files are decoded in a sandbox or not at all.
 ENV REQUIRE_SANDBOX=true
+# By this convention `kinora doctor` knows that it does not see the directories of the machine.
+ENV container=oci
 ENV HOST=0.0.0.0 WORKER_HOST=0.0.0.0 MEDIA_DIRECTORY=/data/media LOCAL_DIRECTORY=/data/local MODEL_DIR=/data/models
 USER 10001:10001
 VOLUME /data

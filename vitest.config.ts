@@ -9,6 +9,7 @@ const priority = 'gateway/test/kit/raise-priority.ts'
 const statements = 'gateway/test/kit/record-statements.ts'
 const previous = 'gateway/test/upgrade/bundle-previous.ts'
 const objectStore = 'gateway/test/kit/object-store.ts'
+const diskOnly = 'gateway/test/kit/disk-only.ts'
 const kit = { globalSetup: [database, command] }
 
 const limits = {
@@ -26,14 +27,16 @@ const longLimits = { ...processLimits, testTimeout: minutes(30), hookTimeout: mi
 
 // Tests that measure time, or the order of many tasks, run alone.
 const measures = [
-  'local/src/speech/first-byte.test.ts',
-  'cli/test/dev.test.ts',
   'gateway/test/journeys/speech.test.ts',
   'gateway/test/journeys/chat-bodies.test.ts',
   'gateway/test/journeys/fairness.test.ts',
+  'gateway/test/journeys/hanging-webhooks.test.ts',
   // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
   'gateway/test/attacks/**/*.test.ts',
 ]
+
+// The tests of operations with media in buckets (`npm run prove:storage -- media`).
+const isMediaInS3 = process.env['TEST_MEDIA_STORE'] === 's3'
 
 // Tests of stores and of what uses them, beside their sources.
 const ofDatabase = 'gateway/src/**/*.database.test.ts'
@@ -45,12 +48,25 @@ const statementsTest = 'tools/statements/statements.test.ts'
 const sound = [
   'local/src/recognition/translation.test.ts',
   'local/src/recognition/whisper/whisper-text.test.ts',
-  'local/src/recognition/whisper/whisper-words.test.ts',
-  'local/src/speech/spoken-sentences.test.ts',
 ]
+
+// Rolling restarts of a whole service, for `npm run prove:storage -- migrate`.
+const migration = 'gateway/test/storage/migrate-service.test.ts'
+
+const hotUpdates = 'gateway/src/retention/hot-updates.database.test.ts'
 
 // Not part of `npm test`.
 const long = [
+  // `npm run prove:packages`, which CI runs for a release.
+  'cli/test/installed-packages.test.ts',
+  // `npm run prove:vendors`
+  'gateway/test/vendors/in-flight.test.ts',
+  'gateway/test/vendors/outage.test.ts',
+  // `npm run prove:speech`
+  'local/src/speech/first-byte.test.ts',
+  // `npm run test:sound`
+  'local/src/recognition/whisper/whisper-words.test.ts',
+  'local/src/speech/spoken-sentences.test.ts',
   // The long form, for `npm run prove:sound`.
   'local/src/recognition/detected-language.test.ts',
   'local/src/speech/kokoro.test.ts',
@@ -59,6 +75,15 @@ const long = [
   // The long form, for `npm run prove:journeys`. The quick form of `npm run prove:faults` covers a part of it.
   'gateway/test/journeys/slow-downloads.test.ts',
   'gateway/test/journeys/estimates.test.ts',
+  // `npm run prove:hot-updates`
+  hotUpdates,
+  // `npm run prove:observability`
+  'gateway/test/observability/observability.test.ts',
+  // `npm run prove:faults -- --bucket`
+  'gateway/test/faults/bucket-faults.test.ts',
+  'gateway/test/storage/large-results.test.ts',
+  // `npm run prove:alerts`
+  'gateway/test/alerts/alerts.test.ts',
   // Benchmarks, for `npm run bench`, without the counts of statements.
   'bench/**/!(*-cost*).test.ts',
   // Needs model weights that are too large to download for every run.
@@ -95,20 +120,23 @@ export default defineConfig({
         test: {
           ...limits,
           name: 'operations',
-          globalSetup: [database],
-          setupFiles: [statements],
+          globalSetup: isMediaInS3 ? [database, objectStore] : [database],
+          setupFiles: [statements, diskOnly],
           isolate: false,
           include: ['gateway/test/operations/**/*.test.ts', ofDatabase],
+          exclude: [hotUpdates],
           sequence: { groupOrder: 0 },
         },
       },
-      // Media in an S3 server of its own.
+      // Media in an S3 server of its own, also with API and worker on machines of their own, and a migration between stores.
       {
         test: {
-          ...limits,
+          ...processLimits,
           name: 'storage',
-          globalSetup: [database, objectStore],
+          isolate: false,
+          globalSetup: [database, command, objectStore],
           include: ['gateway/test/storage/**/*.test.ts'],
+          exclude: [...long, ...(process.env['PROVE_STORAGE'] === undefined ? [migration] : [])],
           sequence: { groupOrder: 0 },
         },
       },
@@ -145,6 +173,7 @@ export default defineConfig({
           ...longLimits,
           ...kit,
           name: 'measures',
+          isolate: false,
           setupFiles: [priority],
           include: [...measures, statementsTest],
           fileParallelism: false,

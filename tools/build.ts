@@ -108,7 +108,10 @@ const buildPackage = async (folder: string) => {
   for (const path of Object.values(manifest.bin ?? {}))
     await chmod(join(target, builtPath(`./${path}`)), 0o755)
   for (const file of manifest.files ?? [])
-    await cp(join(source, file), join(target, file), { recursive: true, dereference: true })
+    await cp(join(source, file), join(target, file), {
+      ...{ recursive: true, dereference: true },
+      filter: (path) => !path.includes('.test.'),
+    })
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))
   await writeFile(join(target, 'README.md'), readmeOf(manifest))
   await writeFile(

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 
 import { settings } from '../gateway/src/config.ts'
+import { repeatForMs } from '../gateway/src/platform/while-unavailable.ts'
 
 interface Service {
   environment?: Record<string, string>
@@ -58,9 +59,10 @@ test('services with data are on internal networks only, and Restate does not rea
     for (const other of ['postgres', 'redis', 'restate']) expect(reaches(role, other)).toBe(true)
 })
 
-test.for(decoding)('%s is killed only after DRAIN_SECONDS', (role) => {
+test.for(decoding)('%s is killed only after DRAIN_SECONDS, and a worker after it could record', (role) => {
   const graceSeconds = Number.parseInt(named(role).stop_grace_period ?? '', 10)
-  expect(graceSeconds).toBeGreaterThan(Number(settings.DRAIN_SECONDS.default))
+  const recordSeconds = role === 'worker' ? repeatForMs / 1_000 : 0
+  expect(graceSeconds).toBeGreaterThan(Number(settings.DRAIN_SECONDS.default) + recordSeconds)
 })
 
 test('only the proxy is published for other machines, and the admin API never is', () => {

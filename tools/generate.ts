@@ -1,6 +1,7 @@
 /**
  * Generates documents from the code: the OpenAPI descriptions, the errors page, both lists of settings, the providers
- * page, the checksums of migrations, and tables inside of other pages. With `--check` it writes nothing and fails if a document is stale.
+ * page, dashboards, the checksums of migrations, and tables inside of other pages. With `--check` it writes nothing and fails if a
+ * document is stale.
  */
 import { readFileSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -26,6 +27,10 @@ import { routeConfigSchema } from '../gateway/src/provider-config/route-config.t
 import { describeExpected } from '../gateway/src/provider-config/validate-config.ts'
 import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
+import { describePersonalData, describeStoredFiles } from '../gateway/src/retention/personal-data.ts'
+import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-growth.ts'
+import { dashboardFiles } from './dashboards/dashboards.ts'
+import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
@@ -273,6 +278,18 @@ const rolesTable = () =>
     }),
   )
 
+/** What limits the size of each table. */
+const growthTable = () =>
+  lines(
+    '| table | limit |',
+    '|---|---|',
+    Object.entries(tableGrowth)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([table, growth]) => `| \`${table}\` | ${describeGrowth(growth)} |`),
+  )
+
+const privacyFile = 'docs/privacy.md'
+const operatingFile = 'docs/operating.md'
 const securityFile = 'docs/security.md'
 const adminFile = 'docs/admin-api.md'
 const performanceFile = 'docs/performance.md'
@@ -294,6 +311,11 @@ const pageWithTables = (file: string, tables: Record<string, string>) =>
 
 export const documents = (): Record<string, string> => ({
   ...pagesWithSnippets(),
+  [operatingFile]: pageWithTables(operatingFile, { tables: growthTable() }),
+  [privacyFile]: pageWithTables(privacyFile, {
+    columns: lines(describePersonalData()),
+    files: lines(describeStoredFiles()),
+  }),
   [securityFile]: pageWithTables(securityFile, { limits: limitsTable() }),
   [adminFile]: pageWithTables(adminFile, { roles: rolesTable() }),
   [performanceFile]: pageWithTables(performanceFile, performanceTables()),
@@ -302,8 +324,10 @@ export const documents = (): Record<string, string> => ({
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),
   'docs/configuration.md': configurationPage(),
+  'docs/metrics.md': lines('# Metrics', '', note, '', metricsPage()),
   'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
+  ...dashboardFiles(),
   [checksumsFile]: `${JSON.stringify(withNewChecksums(readChecksums(), readMigrations()), null, 2)}\n`,
 })
 

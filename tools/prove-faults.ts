@@ -11,6 +11,8 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean', default: false },
     // Skips the runs without one of the guards.
     guarded: { type: 'boolean', default: false },
+    // The faults of a bucket, which have a stack of their own.
+    bucket: { type: 'boolean', default: false },
     faults: { type: 'string', default: '0' },
     tasks: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
@@ -25,12 +27,22 @@ const isSeries = faults !== 0
 const reporter = fileURLToPath(new URL('../gateway/test/faults/print-faults.ts', import.meta.url))
 const name = [...(values.guarded ? ['with every guard'] : []), ...positionals].join('.*')
 const chosen = name === '' ? [] : ['-t', name]
-const file = `gateway/test/faults/${isSeries ? 'series' : 'faults'}.test.ts`
+const part = values.bucket ? 'bucket-faults' : isSeries ? 'series' : 'faults'
+const file = `gateway/test/faults/${part}.test.ts`
 // npm scripts have vitest in their path.
 const limits = ['--testTimeout=1800000', '--hookTimeout=1800000']
 const run = spawn(
   'vitest',
-  ['run', '--project', 'journeys', ...limits, '--reporter', reporter, file, ...chosen],
+  [
+    'run',
+    '--project',
+    values.bucket ? 'long' : 'journeys',
+    ...limits,
+    '--reporter',
+    reporter,
+    file,
+    ...chosen,
+  ],
   {
     stdio: 'inherit',
     env: {

@@ -1,6 +1,6 @@
 /**
  * Runs the speech and recognition tests of the built-in provider and prints transcripts and times. `--quick` is the short
- * form that CI runs. Arguments select test files by name.
+ * form, of which CI runs one file. Arguments select test files by name.
  */
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
@@ -9,12 +9,15 @@ const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const projects = ['--project', 'journeys', ...(values.quick ? [] : ['--project', 'long'])]
-const files =
-  positionals.length > 0
-    ? positionals
-    : ['local/src/recognition', 'local/src/speech', 'gateway/test/journeys/voices.test.ts']
+const quick = [
+  'local/src/recognition/translation.test.ts',
+  'local/src/recognition/whisper',
+  'local/src/speech/spoken-sentences.test.ts',
+]
+const all = ['local/src/recognition', 'local/src/speech', 'gateway/test/journeys/voices.test.ts']
+const files = positionals.length > 0 ? positionals : values.quick ? quick : all
 // One file at a time, because the tests measure time. npm scripts have vitest in their path.
+const projects = ['--project', 'journeys', '--project', 'long']
 const run = spawn('vitest', ['run', ...projects, '--no-file-parallelism', ...files], {
   stdio: 'inherit',
   env: { ...process.env, ...(!values.quick && { PROVE_SOUND: 'full' }) },

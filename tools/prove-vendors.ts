@@ -1,4 +1,4 @@
-/** Runs the tests of vendor misbehaviour and prints one line for each. `--quick` is the short form that CI runs. */
+/** Runs the tests of vendor misbehaviour and prints one line for each. `--quick` is the short form; CI runs most of it. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -15,7 +15,8 @@ const files =
     ? positionals
     : ['gateway/test/vendors', 'gateway/test/conformance/conformance.test.ts']
 // npm scripts have vitest in their path.
-const run = spawn('vitest', ['run', '--project', 'journeys', '--reporter', reporter, ...alone, ...files], {
+const projects = ['--project', 'journeys', '--project', 'long']
+const run = spawn('vitest', ['run', ...projects, '--reporter', reporter, ...alone, ...files], {
   stdio: 'inherit',
   env: { ...process.env, ...(!values.quick && { PROVE_VENDORS: 'full' }) },
 })

@@ -15,7 +15,7 @@ test('a code block shows the text of its snippet', () => {
   expect(untestedBlocks(page)).toEqual(['```sh\nother\n```'])
 })
 
-test('every shell and JavaScript example of the README and the guide is a snippet, and every snippet is shown', async () => {
+test('every shell and JavaScript example of these pages is a snippet, and every snippet is shown', async () => {
   const pages = await Promise.all(snippetPages.map(read))
   expect(pages.flatMap(untestedBlocks)).toEqual([])
   const shown = new Set(pages.flatMap(snippetsIn))

@@ -1,5 +1,5 @@
 /**
- * Keeps the examples of README.md and docs/guide.md equal to the files in docs/snippets, which a test runs. A comment
+ * Keeps the examples of README.md, docs/guide.md and docs/webhooks.md equal to the files in docs/snippets, which a test runs. A comment
  * `<!-- snippet: name -->` stands before the code block that shows the file.
  */
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ export const snippetsIn = (page: string): string[] => [...page.matchAll(marked)]
 export const untestedBlocks = (page: string): string[] =>
   [...page.replaceAll(marked, '').matchAll(/```(?:sh|bash|js|ts)\n[^]*?```/g)].map(([block]) => block)
 
-export const snippetPages = ['README.md', 'docs/guide.md']
+export const snippetPages = ['README.md', 'docs/guide.md', 'docs/webhooks.md']
 
 const root = new URL('../', import.meta.url)
 export const readSnippet = (name: string): string =>

@@ -11,7 +11,6 @@ export const slow = [
   'cli/test/snippets.test.ts',
   'gateway/test/journeys/remix-and-characters.test.ts',
   'bench/operation-costs.test.ts',
-  'cli/test/package.test.ts',
   'cli/test/doctor.test.ts',
   'gateway/test/operations/transcription-tasks.test.ts',
   'cli/test/backup.test.ts',

@@ -11,18 +11,26 @@ const statOf = (pid: number | string): string[] => {
 }
 
 const parentAt = 1
-/** User and system time of the process, then of its ended children. */
-const timesFrom = 11
-const timesTo = 15
+/** User and system time of the ended children of a process, after its own. */
+const childrenFrom = 13
+const childrenTo = 15
+const nanosecondsPerMs = 1e6
+
+/** The threads of a process, to the nanosecond. Ticks are too long for the many processes of PostgreSQL. */
+const ownMsOf = (pid: number | string): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
+    const [runNs = 0] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ').map(Number)
+    return sum + runNs / nanosecondsPerMs
+  }, 0)
 
 /** Milliseconds used by a process and its ended children; 0 if it has ended. */
 export const cpuMsOf = (pid: number | string | undefined): number => {
   if (pid === undefined) return 0
   try {
     const ticks = statOf(pid)
-      .slice(timesFrom, timesTo)
+      .slice(childrenFrom, childrenTo)
       .reduce((sum, text) => sum + Number(text), 0)
-    return (ticks * 1000) / ticksPerSecond
+    return ownMsOf(pid) + (ticks * 1000) / ticksPerSecond
   } catch {
     return 0
   }

@@ -28,3 +28,22 @@ export const spreadOf = (values: number[]): Spread => ({
   min: Math.min(...values),
   max: Math.max(...values),
 })
+
+/** The confidence of the interval of a median is at least one minus twice this. */
+const tail = 0.025
+
+/** The median with an interval of 95 % confidence in place of its extremes, from the order of the values alone. */
+export const medianInterval = (values: number[]): Spread => {
+  const sorted = values.toSorted((a, b) => a - b)
+  // Each value is above the true median with a probability of a half.
+  let probability = 0.5 ** sorted.length
+  let below = probability
+  let outside = 0
+  while (below <= tail && outside < sorted.length / 2) {
+    outside += 1
+    probability *= (sorted.length - outside + 1) / outside
+    below += probability
+  }
+  const at = Math.max(0, outside - 1)
+  return { median: median(values), min: sorted[at] ?? Number.NaN, max: sorted.at(-1 - at) ?? Number.NaN }
+}

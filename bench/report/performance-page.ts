@@ -9,6 +9,7 @@ import type { ProcessFigures } from '../processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
+import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
 
 const requests = readResult<RequestFigures>('requests')
@@ -330,5 +331,6 @@ export const performanceTables = (): Record<string, string> => ({
     inFlightExponents(),
   ].join('\n'),
   processes: processesTable(),
+  observability: observabilityTable(),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),
 })

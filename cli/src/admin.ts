@@ -1,6 +1,4 @@
 /** `kinora admin create`: creates an operator key from the database alone. */
-import { userInfo } from 'node:os'
-
 import { operatorRoles, type OperatorRole } from '@kinora/contract/operator-key'
 import { loadSettings } from '@kinora/gateway/config'
 import { createOperatorKey as createKey } from '@kinora/gateway/seed'
@@ -21,15 +19,6 @@ const readExpiry = (text: string): Date | undefined => {
   throw new Error(`--expires must be a number of days between 1 and ${daysMax}, or "never", got "${text}".`)
 }
 
-/** The user of this process. A container may run under a number without a name. */
-const userName = (): string => {
-  try {
-    return userInfo().username
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
-}
-
 export const createOperatorKey = async (given: {
   name: string
   role: string
@@ -38,7 +27,7 @@ export const createOperatorKey = async (given: {
   const role = readRole(given.role)
   const expiresAt = readExpiry(given.expires)
   const settings = loadSettings(['DATABASE_URL', 'LOG_LEVEL', 'KEY_HASH_SECRETS', 'AUDIT_SECRETS'])
-  const text = await createKey(settings, { name: given.name, role, expiresAt, user: userName() })
+  const text = await createKey(settings, { name: given.name, role, expiresAt, userId: process.getuid?.() })
   const expiry =
     expiresAt === undefined ? 'does not expire' : `expires on ${expiresAt.toISOString().slice(0, 10)}`
   process.stdout.write(`${text}\n`)

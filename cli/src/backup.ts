@@ -6,7 +6,14 @@ import { createProgressLine, formatBytes, untilStopped } from './progress.ts'
 
 /** What a backup reads and what its restore needs. */
 export const backupSettings = [
-  ...(['DATABASE_URL', 'MEDIA_DIRECTORY', 'MEDIA_STORE', 'LOG_LEVEL'] as const),
+  ...([
+    'DATABASE_URL',
+    'MEDIA_DIRECTORY',
+    'MEDIA_STORE',
+    'MEDIA_STORE_ALSO_READ',
+    'ERASURE_LIST',
+    'LOG_LEVEL',
+  ] as const),
   ...(['KEY_HASH_SECRETS', 'LINK_SECRETS', 'CREDENTIAL_SECRETS', 'AUDIT_SECRETS'] as const),
 ]
 

@@ -192,9 +192,20 @@ const settingsFor = (
   LINK_SECRETS: outer['LINK_SECRETS'] ?? secrets.link,
   AUDIT_SECRETS: outer['AUDIT_SECRETS'] ?? secrets.audit,
   CREDENTIAL_SECRETS: outer['CREDENTIAL_SECRETS'] ?? secrets.credential,
+  // The receiver of a developer runs on this machine.
+  WEBHOOK_ALLOW_LOOPBACK: outer['WEBHOOK_ALLOW_LOOPBACK'] ?? 'true',
   // All requests come from one address here, so the limit per address is off.
   LIMIT_ADDRESS_PER_3_MINUTES: outer['LIMIT_ADDRESS_PER_3_MINUTES'] ?? '0',
 })
+
+const metricsOffsets = { api: 0, worker: 1, local: 2 }
+
+/** The roles run on one machine, so each serves its metrics on another port: METRICS_PORT and the two after it. */
+const withMetricsPort = (environment: Environment, role: keyof typeof metricsOffsets): Environment => {
+  const given = environment['METRICS_PORT'] ?? ''
+  if (given === '') return environment
+  return { ...environment, METRICS_PORT: String(Number(given) + metricsOffsets[role]) }
+}
 
 /** The built-in provider decodes files of strangers, so it gets its own settings only: no secret, no database. */
 const environmentOfLocal = (environment: Environment, modelDirectory: string): Environment => ({
@@ -287,7 +298,10 @@ const startEverything = async (startup: Startup): Promise<Prepared> => {
   const roles = (['local', 'worker', 'api'] as const).map((role) =>
     startRole(
       role,
-      role === 'local' ? environmentOfLocal(environment, config.MODEL_DIR) : environment,
+      withMetricsPort(
+        role === 'local' ? environmentOfLocal(environment, config.MODEL_DIR) : environment,
+        role,
+      ),
       join(directory, 'logs'),
       stopGraceMs,
       warn,

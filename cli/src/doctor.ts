@@ -5,8 +5,8 @@ import { openModelDirectory } from '@kinora/local/models/model-directory'
 import { findPrograms } from '@kinora/local/programs'
 import { findFfmpeg } from '@kinora/local/sandbox'
 
-import type { Check } from './doctor/check.ts'
-import { checkProduction, isInstallation } from './doctor/production.ts'
+import { absent, showCheck, showMark, type Check } from './doctor/check.ts'
+import { checkProduction, isBesideContainers, isInstallation } from './doctor/production.ts'
 import {
   encoders,
   espeak,
@@ -21,13 +21,8 @@ import {
 import { checkPublicUrl } from './doctor/public-url.ts'
 import { engineKey, postgres, redis, restate } from './doctor/services.ts'
 
-const marks = { ok: '✓', warning: '▲', failed: '✗', absent: '–' }
-
-const showCheck = ({ name, state, detail, fix }: Check): string =>
-  `${marks[state]} ${name.padEnd(15)} ${detail}${fix === undefined ? '' : `  → ${fix}`}`
-
 const showEngine = ([model, { engine, quality, pull }]: [string, EngineStatus]): string => {
-  const mark = engine === 'none' ? marks.failed : pull === undefined ? marks.ok : marks.absent
+  const mark = showMark(engine === 'none' ? 'failed' : pull === undefined ? 'ok' : 'absent')
   const better = pull === undefined ? '' : `  → ${engine === 'none' ? '' : 'better: '}${pull}`
   return `${mark} ${model.padEnd(28)} ${engine}: ${quality}${better}`
 }
@@ -57,6 +52,10 @@ const checkPrograms = async (environment: Environment) => {
   ]
   return { checks, engines: describeEngines(directory, programs) }
 }
+
+/** Programs that the image has are not required beside the containers. */
+const notRequired = (check: Check): Check =>
+  check.state === 'failed' ? absent(check.name, `${check.detail} (the image has its own)`) : check
 
 /** Checks a service only if its address is set explicitly. The defaults are for roles that need it. */
 const checkServices = async (environment: Environment): Promise<Check[]> => {
@@ -89,10 +88,11 @@ const summaryOf = (checks: Check[]): string => {
 /** Returns the exit code: 1 if a required check fails. */
 export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> => {
   const environment = environmentIn(process.cwd())
-  const [{ checks: programs, engines }, services] = await Promise.all([
+  const [{ checks: found, engines }, services] = await Promise.all([
     checkPrograms(environment),
     checkServices(environment),
   ])
+  const programs = isBesideContainers(environment, process.cwd()) ? found.map(notRequired) : found
   const installation = await checkInstallation(environment, services)
   const checks = [...programs, ...services, ...installation]
   const isHealthy = checks.every(({ state }) => state !== 'failed')

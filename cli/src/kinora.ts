@@ -39,6 +39,17 @@ const readDirectory = (text: string): string => {
   throw new Error('<directory> must not be empty. Name one, such as /var/backups/kinora.')
 }
 
+const readYear = (text: string): number => {
+  if (/^[1-9]\d{3}$/.test(text)) return Number(text)
+  throw new Error(`--before must be a year, such as 2026, got "${text}".`)
+}
+
+const readHours = (text: string): number => {
+  const hours = Number(text)
+  if (/^\d+$/.test(text) && hours >= 1) return hours
+  throw new Error(`--older-than must be a number of hours, at least 1, got "${text}".`)
+}
+
 const program = new Command('kinora')
   .description('A self-hosted media generation service.')
   .version(version)
@@ -101,11 +112,14 @@ program
     const { loadSettings } = await import('@kinora/gateway/config')
     const { localSettingNames } = await import('./local-settings.ts')
     const { startLocalProvider } = await import('@kinora/local/server')
+    const { startMetrics } = await import('@kinora/gateway/metrics')
+    const { localObserver } = await import('./local-metrics.ts')
     const settings = loadSettings([...localSettingNames])
     const { hostname, port } = new URL(settings.LOCAL_URL)
     const allowedHosts = settings.ALLOWED_HOSTS.and(settings.LOCAL_URL)
-    await runRole('local', settings, (log) =>
-      startLocalProvider({
+    await runRole('local', settings, async (log) => {
+      const metrics = await startMetrics(settings, 'local', log)
+      const provider = await startLocalProvider({
         host: hostname,
         port: Number(port === '' ? 80 : port),
         directory: settings.LOCAL_DIRECTORY,
@@ -116,8 +130,15 @@ program
         renders: settings.LOCAL_RENDERS,
         hostProblem: (header) => allowedHosts.problemWith(header),
         log: (event, fields, level = 'info') => log[level](fields, event),
-      }),
-    )
+        observer: localObserver,
+      })
+      return {
+        close: async () => {
+          await provider.close()
+          await metrics.stop()
+        },
+      }
+    })
   })
 
 program
@@ -170,11 +191,80 @@ program
   .command('restore')
   .argument('<directory>', 'the directory of one backup')
   .description(
-    'Restore a backup into an empty database and MEDIA_DIRECTORY, and audit the result. Exits with 1 if it is not sound.',
+    'Restore a backup into an empty database and MEDIA_DIRECTORY, repeat the erasures of accounts, and audit the result. Exits with 1 if it is not sound.',
   )
-  .action(async (directory: string) => {
+  .option('--without-erasures', 'restore erased accounts too')
+  .action(async (directory: string, { withoutErasures }: { withoutErasures?: true }) => {
     const { restore } = await import('./restore.ts')
-    process.exitCode = await restore(readDirectory(directory))
+    process.exitCode = await restore(readDirectory(directory), {
+      repeatsErasures: withoutErasures !== true,
+    })
+  })
+
+const storage = program.command('storage').description('Inspect and move stored media.')
+
+storage
+  .command('check')
+  .description('Use every function of the media store once. Exits with 1 if one fails.')
+  .option('--json', 'print one line of JSON')
+  .action(async ({ json }: { json?: true }) => {
+    const { check } = await import('./storage.ts')
+    process.exitCode = await check({ isJson: json === true })
+  })
+
+storage
+  .command('usage')
+  .description('Show the stored media by account, kind and age, and compare it with the list of the store.')
+  .option('--json', 'print one line of JSON')
+  .action(async ({ json }: { json?: true }) => {
+    const { usage } = await import('./storage.ts')
+    await usage({ isJson: json === true })
+  })
+
+storage
+  .command('orphans')
+  .description(
+    'List objects without a row and rows without an object. Exits with 1 if rows have lost their objects.',
+  )
+  .option('--delete', 'delete the objects without a row; without it, nothing is changed')
+  .option('--older-than <hours>', 'ignore younger objects, whose row may follow; at least 1', '24')
+  .option('--json', 'print one line of JSON')
+  .action(async (options: { delete?: true; olderThan: string; json?: true }) => {
+    const { orphans } = await import('./storage.ts')
+    process.exitCode = await orphans({
+      isDeleting: options.delete === true,
+      hoursMin: readHours(options.olderThan),
+      isJson: options.json === true,
+    })
+  })
+
+storage
+  .command('migrate')
+  .description(
+    'Copy what only MEDIA_STORE_ALSO_READ has into the media store, while the service runs. Can be stopped and run again. Exits with 1 if objects are missing or damaged.',
+  )
+  .option('--read-back', 'then read all objects and compare them with the database')
+  .action(async ({ readBack }: { readBack?: true }) => {
+    const { migrate } = await import('./storage.ts')
+    process.exitCode = await migrate({ isReadBack: readBack === true })
+  })
+
+program
+  .command('archive')
+  .argument('[directory]', 'where to create the directory of the archive; needed with --execute')
+  .requiredOption('--before <year>', 'the first year that stays in the database')
+  .option(
+    '--execute',
+    'write the archive and remove what is in it from the database; without it, only report',
+  )
+  .description('Move the ledger and the usage of closed years to compressed files.')
+  .action(async (directory: string | undefined, options: { before: string; execute?: true }) => {
+    const year = readYear(options.before)
+    const { archive, showArchive } = await import('./archive.ts')
+    process.exitCode =
+      options.execute === true
+        ? await archive(readDirectory(directory ?? ''), year, version)
+        : await showArchive(year)
   })
 
 program
@@ -188,6 +278,21 @@ program
   .action(async ({ name, role, expires }: { name: string; role: string; expires: string }) => {
     const { createOperatorKey } = await import('./admin.ts')
     await createOperatorKey({ name: readText('--name', name), role, expires })
+  })
+
+program
+  .command('tasks')
+  .description('Inspect tasks.')
+  .command('why')
+  .argument('<id>', 'id of a task, or of a request (req_…) that was rejected')
+  .description(
+    'Tell what happened to a task, why, and what to do. Needs OPERATOR_KEY and asks the admin API.',
+  )
+  .option('--url <url>', 'URL of the admin API (default: that of this machine, from the settings)')
+  .option('--json', 'print one line of JSON')
+  .action(async (id: string, { url, json }: { url?: string; json?: true }) => {
+    const { explain } = await import('./tasks.ts')
+    await explain(readText('<id>', id), { url, isJson: json === true })
   })
 
 program

@@ -12,4 +12,8 @@ export const localSettingNames = [
   'REQUIRE_SANDBOX',
   'DRAIN_SECONDS',
   'LOG_LEVEL',
+  'METRICS_PORT',
+  'METRICS_HOST',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'LOG_FORMAT',
 ] as const satisfies SettingName[]

@@ -65,11 +65,15 @@ const secretEffects: Record<string, string> = {
 }
 
 /** Prints the result and returns the exit code: 1 if the ledger, the media or the secrets are not as they were. */
-export const restore = async (directory: string): Promise<number> => {
+export const restore = async (
+  directory: string,
+  { repeatsErasures }: { repeatsErasures: boolean },
+): Promise<number> => {
   const startedMs = performance.now()
   const settings = loadSettings([...backupSettings])
   const progress = createProgressLine()
-  const restored = await restoreBackup(settings, directory, {
+  const order = { path: directory, repeatsErasures }
+  const restored = await restoreBackup(settings, order, {
     signal: untilStopped(),
     onProgress: progress.show,
   }).finally(progress.clear)
@@ -85,6 +89,9 @@ export const restore = async (directory: string): Promise<number> => {
     violated.length === 0
       ? `ledger: consistent (${findings.length} invariants, ${durationMs} ms)`
       : `ledger: INCONSISTENT. Run \`kinora audit\`. Violated: ${violated.map(({ invariant }) => invariant).join(', ')}`,
+    restored.erased === undefined
+      ? 'erasures: NOT repeated, because of --without-erasures'
+      : `erasures: repeated ${restored.erased.length} of accounts that were erased after the snapshot`,
     ...media.lines,
     ...settingsWithoutSecret.map(
       (name) =>

@@ -1,8 +1,12 @@
 /** Runs one role until a signal arrives or its parent process ends. */
-import type { Log } from '@kinora/gateway/log'
+import type { Log, LogFormat } from '@kinora/gateway/log'
 
 interface Running {
   close: () => Promise<void>
+  /** How many records are in progress that would be forgotten with this process. */
+  recording?: () => number
+  /** Waits for them, for a limited time. */
+  untilRecorded?: () => Promise<void>
 }
 
 const waitForStop = () =>
@@ -37,22 +41,43 @@ const logProcess = (log: Log): void => {
   })
 }
 
+interface RoleSettings {
+  LOG_LEVEL: string
+  LOG_FORMAT?: LogFormat
+  /** Set if the role is traced. */
+  tracesUrl?: string | undefined
+  DRAIN_SECONDS: number
+  LAME_DUCK_SECONDS?: number
+}
+
 /** Starts a role with its own log. Throws an error with a readable message if it cannot start. */
 export const runRole = async (
   role: string,
-  settings: { LOG_LEVEL: string; DRAIN_SECONDS: number; LAME_DUCK_SECONDS?: number },
+  settings: RoleSettings,
   start: (log: Log) => Promise<Running>,
 ): Promise<void> => {
   const { createLog } = await import('@kinora/gateway/log')
-  const log = createLog({ level: settings.LOG_LEVEL }, role)
+  const { LOG_LEVEL: level, LOG_FORMAT: format = 'auto', tracesUrl } = settings
+  const log = createLog({ level, format, isTraced: tracesUrl !== undefined }, role)
   logProcess(log)
   const stop = waitForStop()
   const running = await start(log)
   process.send?.({ event: 'ready' })
   await stop
-  // Work that does not finish in time is cut off. The engine resumes it from the database.
+  const waitForRecords = async () => {
+    const { recording = () => 0, untilRecorded } = running
+    if (recording() === 0) return
+    log.warn({ records: recording() }, 'process.waits-for-records')
+    await untilRecorded?.()
+  }
+  // Other work that does not finish in time is cut off. The engine resumes it from the database.
   const { DRAIN_SECONDS, LAME_DUCK_SECONDS = 0 } = settings
-  setTimeout(() => process.exit(0), (LAME_DUCK_SECONDS + DRAIN_SECONDS) * 1000).unref()
-  await running.close()
+  const endDrain = () => void waitForRecords().finally(() => process.exit(0))
+  setTimeout(endDrain, (LAME_DUCK_SECONDS + DRAIN_SECONDS) * 1000).unref()
+  try {
+    await running.close()
+  } finally {
+    await waitForRecords()
+  }
   process.exit(0)
 }

@@ -19,8 +19,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { findProgram } from '../../gateway/src/backup/postgres-programs.ts'
 import { takeBackup } from '../../gateway/src/backup/take-backup.ts'
+import { createErasureList } from '../../gateway/src/erasure/erasure-list.ts'
 import { Secret } from '../../gateway/src/platform/secret.ts'
-import { openStorage } from '../../gateway/src/storage/open-storage.ts'
+import { openStorage, type Storage } from '../../gateway/src/storage/open-storage.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../gateway/test/kit/database.ts'
 import { acceptedAt, daysAgo, exists, recordingAt } from '../../gateway/test/kit/expired.ts'
 import { completeTask, createAccount, createKey } from '../../gateway/test/kit/factories.ts'
@@ -45,7 +46,7 @@ const failureOf = (running: Promise<unknown>): Promise<Failure> =>
     (error: unknown) => error as Failure,
   )
 
-interface Instance extends AsyncDisposable {
+interface Instance extends AsyncDisposable, Storage {
   database: TestDatabase
   directory: string
   environment: Partial<Record<string, string>>
@@ -60,17 +61,19 @@ const createInstance = async (): Promise<Instance> => {
   const accountId = await createAccount(database.postgres)
   const { id: keyId } = await createKey(database.postgres, accountId)
   const owner = { accountId, keyId }
+  const storage = await openStorage({ MEDIA_DIRECTORY: join(directory.path, 'media') })
   return {
     database,
+    ...storage,
     owner,
     directory: directory.path,
     environment: testEnvironment(database.url, directory.path),
     complete: async (expiresAt) => {
       const { id } = await acceptedAt(database.postgres, owner, daysAgo(1))
-      const { mediaId } = await completeTask({ database, directory: directory.path }, accountId, id, {
+      const { storageKey } = await completeTask({ database, ...storage }, accountId, id, {
         ...(expiresAt !== undefined && { expiresAt }),
       })
-      return `videos/test/${mediaId}.mp4`
+      return storageKey
     },
     [Symbol.asyncDispose]: async () => {
       await database[Symbol.asyncDispose]()
@@ -99,11 +102,6 @@ const backUp = async (instance: Instance): Promise<{ path: string; stdout: strin
   const stdout = await kinora(['backup', parent], instance.environment)
   const path = /^(.*) \([\d.]+ s\)$/m.exec(stdout)?.[1] ?? ''
   return { path, stdout }
-}
-
-const relativeRecord = async (of: { database: TestDatabase; directory: string }) => {
-  const { files, ...tables } = await recordOf(of)
-  return { ...tables, files: files.map((file) => file.slice(of.directory.length)) }
 }
 
 const tablesIn = async ({ postgres }: TestDatabase) => {
@@ -138,7 +136,8 @@ test('a restored backup has the same records and files, and the audits of ledger
   expect(restored).toMatch(/^media: 2 files with the recorded content, 1011 bytes$/m)
   expect(restored).toMatch(/^open tasks: 2\. Workers continue them/m)
   expect(restored).toContain(`Everything after ${at} is not in this backup`)
-  expect(await relativeRecord(target)).toEqual(await relativeRecord(instance))
+  const storage = await openStorage({ MEDIA_DIRECTORY: join(target.directory, 'media') })
+  expect(await recordOf({ ...target, ...storage })).toEqual(await recordOf(instance))
 })
 
 test('a repeated backup copies only new files, and shares the others with the backup before it', async () => {
@@ -177,12 +176,11 @@ test('a file that is deleted while the backup is made is in it', async () => {
   const keys = [await instance.complete(), await instance.complete()]
   let deleted: Promise<unknown> | undefined
   const secret = [new Secret('a secret of a test')]
-  const { mediaStore } = await openStorage({ MEDIA_DIRECTORY: join(instance.directory, 'media') })
   const { path, manifest } = await takeBackup(
     {
       postgres: instance.database.postgres,
       databaseUrl: instance.database.url,
-      mediaStore,
+      mediaStore: instance.mediaStore,
       secrets: {
         ...{ KEY_HASH_SECRETS: secret, LINK_SECRETS: secret },
         ...{ CREDENTIAL_SECRETS: secret, AUDIT_SECRETS: secret },
@@ -219,7 +217,8 @@ test('missing files are reported: expired ones are harmless, others exit with 1,
   expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining(lost) as string })
   expect(failed.stderr).toContain('1 files that the database needs are not in MEDIA_DIRECTORY')
 
-  const [name = ''] = await readdir(join(instance.directory, 'backups'))
+  const names = await readdir(join(instance.directory, 'backups'))
+  const name = names.find((each) => each !== 'erasures') ?? ''
   const path = join(instance.directory, 'backups', name)
   const restore = await failureOf(kinora(['restore', path], target.environment))
   expect(restore.code).toBe(1)
@@ -238,6 +237,40 @@ test('a restored file whose content changed in the backup is reported as damaged
     code: 1,
     stdout: expect.stringContaining(`  DAMAGED: 1 files\n  ${key}\n`) as string,
   })
+})
+
+test('a restore repeats the erasures that the backup does not know, and is refused without their list', async () => {
+  await using instance = await createInstance()
+  await using target = await createTarget()
+  const { postgres } = instance.database
+  const erased = await instance.complete()
+  await acceptedAt(postgres, instance.owner, new Date())
+  const other = await createAccount(postgres)
+  const { path } = await backUp(instance)
+
+  const { accountId } = instance.owner
+  const list = createErasureList(instance.erasureStore)
+  await list.add({ accountId, requestedAt: new Date(), operatorKeyId: null })
+  const environment = { ...target.environment, ERASURE_LIST: join(instance.directory, 'media') }
+  const lists = join(path, '..', 'erasures')
+  await rename(lists, `${lists}-elsewhere`)
+  const failed = await failureOf(kinora(['restore', path], target.environment))
+  expect(failed.stderr).toMatch(/^There is no erasure list, .* add --without-erasures\.\n$/)
+  expect(await tablesIn(target.database)).toBe(0)
+
+  const restored = await kinora(['restore', path], environment)
+  expect(restored).toContain('erasures: repeated 1 of accounts that were erased after the snapshot\n')
+  expect(restored).toMatch(/^ledger: consistent/m)
+  expect(restored).toMatch(/^media: 0 files/m)
+  expect(await exists(join(target.directory, 'media', erased))).toBe(false)
+  const query = async (text: string) => (await target.database.postgres.query(text)).rows
+  expect(await query('select id, name from accounts order by name')).toEqual([
+    { id: accountId, name: '' },
+    { id: other, name: expect.stringContaining(other) as string },
+  ])
+  expect(await query('select from keys where deleted_at is null')).toEqual([])
+  expect(await query('select from video_tasks')).toEqual([])
+  expect(await query('select from balances where held_micros <> 0')).toEqual([])
 })
 
 test('a backup of an older version is migrated', async () => {
@@ -344,14 +377,14 @@ describe('a restore writes nothing and explains why', () => {
   })
 
   test('if the database is not empty', async () => {
-    const before = await relativeRecord(instance)
+    const before = await recordOf(instance)
     const failed = await failureOf(kinora(['restore', made], instance.environment))
     const name = basename(new URL(instance.database.url).pathname)
     expect(failed).toMatchObject({
       code: 1,
       stderr: `The database ${name} is not empty. A restore never changes existing data. Create an empty database, such as with \`createdb ${name}_restored\`, and set DATABASE_URL to it.\n`,
     })
-    expect(await relativeRecord(instance)).toEqual(before)
+    expect(await recordOf(instance)).toEqual(before)
   })
 
   test('if the directory contains backups and is none', async () => {

@@ -27,7 +27,7 @@ const inData = (...path: string[]) => join(directory, 'data', ...path)
 interface Dev extends AsyncDisposable {
   child: ChildProcess
   url: string
-  adminKey: string
+  keys: Record<string, string>
   /** Sends the signals and returns the exit code. */
   end: (...signals: NodeJS.Signals[]) => Promise<number | null>
 }
@@ -46,7 +46,7 @@ const startDev = async (): Promise<Dev> => {
     output += chunk.toString()
     if (output.includes('\n')) break
   }
-  const { url, keys } = JSON.parse(output) as { url: string; keys: { admin: string } }
+  const { url, keys } = JSON.parse(output) as { url: string; keys: Record<string, string> }
   const end: Dev['end'] = async (...signals) => {
     const exited = once(child, 'exit')
     for (const signal of signals) child.kill(signal)
@@ -56,7 +56,7 @@ const startDev = async (): Promise<Dev> => {
   return {
     child,
     url,
-    adminKey: keys.admin,
+    keys,
     end,
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null && child.signalCode === null) await end('SIGTERM')
@@ -65,7 +65,7 @@ const startDev = async (): Promise<Dev> => {
 }
 
 const providerAt = (dev: Dev, init?: RequestInit) =>
-  ask(`${dev.url}/admin/v1/providers/acme`, dev.adminKey, init)
+  ask(`${dev.url}/admin/v1/providers/acme`, dev.keys['admin'], init)
 
 const startsIn = (log: string) =>
   readFileSync(inData('logs', log), 'utf8').match(/"msg":"(api|worker|dev)\.started"/g)?.length
@@ -77,9 +77,13 @@ const processesBelow = (pid: number): number[] => {
     : children.split(' ').flatMap((id) => [Number(id), ...processesBelow(Number(id))])
 }
 
-test('the API key of a provider is encrypted with its own secret and readable after a restart', async () => {
+const readSecrets = () => JSON.parse(readFileSync(inData('secrets.json'), 'utf8')) as Record<string, string>
+
+test('the API key of a provider is encrypted with its own secret, and readable after each restart', async () => {
+  let keys: Record<string, string>
   {
     await using dev = await startDev()
+    ;({ keys } = dev)
     const body = { kind: 'openai', base_url: 'https://acme.example/v1', api_key: 'sk-acme-0123456789' }
     const set = await providerAt(dev, {
       method: 'PUT',
@@ -90,37 +94,30 @@ test('the API key of a provider is encrypted with its own secret and readable af
     expect(statSync(inData('secrets.json')).mode & 0o777).toBe(0o600)
     expect(readFileSync(inData('.gitignore'), 'utf8')).toBe('*\n')
     expect(readFileSync(inData('dev.pid'), 'utf8')).toBe(String(dev.child.pid))
-    expect(await dev.end('SIGTERM')).toBe(0)
+    // A terminal and npm both send a signal.
+    expect(await dev.end('SIGINT', 'SIGINT')).toBe(0)
     expect(existsSync(inData('dev.pid'))).toBe(false)
   }
   // Simulates a crashed run whose process id was reused by another program.
   await writeFile(inData('dev.pid'), String(process.pid))
-  await using dev = await startDev()
-  expect((await providerAt(dev)).body).toMatchObject({ credential_hint: '…6789', problem: null })
-  expect([startsIn('api.log'), startsIn('worker.log'), startsIn('dev.log')]).toEqual([2, 2, 2])
-  // A terminal and npm both send a signal.
-  expect(await dev.end('SIGINT', 'SIGINT')).toBe(0)
-  expect(existsSync(inData('dev.pid'))).toBe(false)
-})
-
-test('dev starts after a killed run and adds secrets that are missing', async () => {
   {
     await using dev = await startDev()
+    expect((await providerAt(dev)).body).toMatchObject({ credential_hint: '…6789', problem: null })
+    expect(dev.keys).toEqual(keys)
+    expect([startsIn('api.log'), startsIn('worker.log'), startsIn('dev.log')]).toEqual([2, 2, 2])
     const below = processesBelow(dev.child.pid ?? 0)
     await dev.end('SIGKILL')
     expect(existsSync(inData('dev.pid'))).toBe(true)
     await expect.poll(() => below.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   }
-  const { credential: _, ...older } = JSON.parse(readFileSync(inData('secrets.json'), 'utf8')) as {
-    credential: string
-  }
+  // It starts after a killed run, and adds secrets that are missing.
+  const { credential: _, ...older } = readSecrets()
   await writeFile(inData('secrets.json'), JSON.stringify(older))
   await using dev = await startDev()
-  expect(JSON.parse(readFileSync(inData('secrets.json'), 'utf8'))).toMatchObject({
-    ...older,
-    credential: expect.stringMatching(/^[0-9a-f]{64}$/),
-  })
+  expect(readSecrets()).toMatchObject({ ...older, credential: expect.stringMatching(/^[0-9a-f]{64}$/) })
   expect((await providerAt(dev)).body).toMatchObject({
     problem: expect.stringContaining('CREDENTIAL_SECRETS'),
   })
+  expect(await dev.end('SIGTERM')).toBe(0)
+  expect(existsSync(inData('dev.pid'))).toBe(false)
 })

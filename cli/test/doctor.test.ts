@@ -198,12 +198,16 @@ afterAll(async () => {
 })
 
 /** Runs in the folder whose `.env` has the settings; the environment has only what a fault changes. */
-const doctor = async (changed: Record<string, string>, parameters: string[] = ['--json']) => {
+const doctor = async (
+  changed: Record<string, string>,
+  parameters: string[] = ['--json'],
+  { cwd = directory } = {},
+) => {
   const env = {
     ...{ PATH: process.env['PATH'], HOME: directory, NODE_EXTRA_CA_CERTS: inDirectory('authority.pem') },
     ...changed,
   }
-  const options = { cwd: directory, env }
+  const options = { cwd, env }
   try {
     const { stdout } = await run(process.execPath, [inject('command'), 'doctor', ...parameters], options)
     return { code: 0, stdout }
@@ -220,10 +224,10 @@ const ofPrograms = ['ffmpeg', 'encoders', 'ffprobe', 'sandbox']
 
 const noPrograms = { FFMPEG_PATH: '/nowhere', FFPROBE_PATH: '/nowhere', BUBBLEWRAP_PATH: '/nowhere' }
 
-const problemsIn = (stdout: string, wanted?: string) =>
+const problemsIn = (stdout: string, wanted: string[] = []) =>
   checksOf(stdout).filter(
     ({ name, state }) =>
-      (state === 'failed' || state === 'warning') && (name === wanted || !ofPrograms.includes(name)),
+      (state === 'failed' || state === 'warning') && (wanted.includes(name) || !ofPrograms.includes(name)),
   )
 
 test('a sound installation has no problem, with the settings of .env', async () => {
@@ -232,13 +236,47 @@ test('a sound installation has no problem, with the settings of .env', async () 
   const states = Object.fromEntries(checksOf(stdout).map(({ name, state }) => [name, state]))
   expect(states).toMatchObject({
     ...{ PostgreSQL: 'ok', Redis: 'ok', settings: 'ok', 'providers file': 'ok', 'provider acme': 'ok' },
-    ...{ disk: 'ok', backup: 'ok', 'public URL': 'ok', TLS: 'ok', proxies: 'ok', 'admin API': 'ok' },
+    ...{
+      disk: 'ok',
+      'media store': 'ok',
+      backup: 'ok',
+      'public URL': 'ok',
+      TLS: 'ok',
+      proxies: 'ok',
+      'admin API': 'ok',
+    },
   })
 })
 
 test('a certificate that lasts for a day is not about to expire', async () => {
   const { stdout } = await doctor({ PUBLIC_URL: urls['short'] ?? '' })
   expect(problemsIn(stdout)).toEqual([])
+})
+
+test('beside the containers of `kinora init`, what only they have is no problem', async () => {
+  const folder = inDirectory('installed')
+  await run(process.execPath, [inject('command'), 'init', folder, '--url', urls['good'] ?? ''])
+  const { providers, models } = acme(vendor.url, 'sk-vendor')
+  const file = { providers: { here: { kind: 'local' }, ...providers }, models }
+  await writeFile(join(folder, 'config/kinora.yaml'), JSON.stringify(file))
+  const settings = { ...noPrograms, BACKUP_DIRECTORY: inDirectory('backups') }
+  const { code, stdout } = await doctor(settings, ['--json'], { cwd: folder })
+  expect(problemsIn(stdout)).toEqual([])
+  expect(checksOf(stdout)).toContainEqual({
+    ...{ name: 'provider here', state: 'absent' },
+    detail: expect.stringContaining('docker compose run --rm api doctor'),
+  })
+  expect(checksOf(stdout)).toContainEqual(expect.objectContaining({ name: 'provider acme', state: 'ok' }))
+  expect(code).toBe(0)
+})
+
+test('in a container without the backups, their age is unknown', async () => {
+  const { stdout } = await doctor({ ...noPrograms, container: 'oci', BACKUP_DIRECTORY: '/nowhere' })
+  expect(problemsIn(stdout)).toEqual([])
+  expect(checksOf(stdout)).toContainEqual({
+    ...{ name: 'backup', state: 'absent', detail: '/nowhere is not visible in this container' },
+    fix: 'mount it: docker compose run --rm --volume /nowhere:/nowhere:ro api doctor',
+  })
 })
 
 interface Fault {
@@ -276,6 +314,15 @@ const faults: Record<string, Fault> = {
   'missing migrations': {
     changed: () => ({ DATABASE_URL: empty.url }),
     ...{ check: 'PostgreSQL', detail: /has not been migrated/, fix: /^kinora migrate$/ },
+  },
+  'a log of the database with rows and values': {
+    changed: withDatabase((url) =>
+      url.searchParams.set('options', '-c log_error_verbosity=default -c log_parameter_max_length=-1'),
+    ),
+    check: 'PostgreSQL',
+    detail: /its log may contain rows/,
+    fix: /^as a superuser: alter database kinora set log_error_verbosity = 'terse'; alter database kinora set log_parameter_max_length = '0'; Then/,
+    state: 'warning',
   },
   'wrong port of Redis': {
     changed: () => ({ REDIS_URL: 'redis://127.0.0.1:9' }),
@@ -352,6 +399,13 @@ const faults: Record<string, Fault> = {
     changed: () => ({ MEDIA_DIRECTORY: inDirectory('.env', 'media') }),
     ...{ check: 'disk', detail: /MEDIA_DIRECTORY cannot be used: ENOTDIR/, fix: /correct MEDIA_DIRECTORY/ },
   },
+  'a bucket whose server is down': {
+    changed: () => ({
+      ...{ AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' },
+      MEDIA_STORE: 's3://media?endpoint=http://127.0.0.1:9&path_style=true',
+    }),
+    ...{ check: 'media store', detail: /write: nothing listens at/, fix: /correct the endpoint/ },
+  },
   'an old backup': {
     changed: async () => ({
       BACKUP_DIRECTORY: await backUpAt('old', new Date(Date.now() - 72 * 3_600_000)),
@@ -412,16 +466,47 @@ const faults: Record<string, Fault> = {
   },
 }
 
-test.for(Object.entries(faults))('%s', async ([, { changed, check, detail, fix, state = 'failed' }]) => {
-  const { code, stdout } = await doctor({
-    ...(!ofPrograms.includes(check) && noPrograms),
-    ...(await changed()),
-  })
-  expect(problemsIn(stdout, check)).toEqual([
-    { name: check, state, detail: expect.stringMatching(detail), fix: expect.stringMatching(fix) },
-  ])
-  if (state === 'failed') expect(code).toBe(1)
-})
+/** Faults of different areas do not affect each other. */
+const areaOf = (check: string) => {
+  if (['provider acme', 'providers file', 'models'].includes(check)) return 'providers'
+  if (['public URL', 'TLS', 'proxies', 'admin API'].includes(check)) return 'public URL'
+  return check
+}
+
+/** Each round has at most one fault of every area. Without valid settings nothing else is checked. */
+const rounds = () => {
+  const rest = Object.entries(faults).filter(([, { check }]) => check !== 'settings')
+  const byArea = Object.values(Object.groupBy(rest, ([, { check }]) => areaOf(check)))
+  const count = Math.max(...byArea.map((ofArea = []) => ofArea.length))
+  return [
+    Object.entries(faults).filter(([, { check }]) => check === 'settings'),
+    ...Array.from({ length: count }, (_, round) =>
+      byArea.flatMap((ofArea = []) => ofArea.slice(round, round + 1)),
+    ),
+  ]
+}
+
+test.for(rounds().map((round) => [round.map(([name]) => name).join(', '), round] as const))(
+  '%s',
+  async ([, round]) => {
+    const found = round.map(([, fault]) => fault)
+    const changed = await Promise.all(found.map(async (fault) => fault.changed()))
+    const hasPrograms = found.some(({ check }) => ofPrograms.includes(check))
+    const { code, stdout } = await doctor(Object.assign({}, !hasPrograms && noPrograms, ...changed))
+    const problems = problemsIn(
+      stdout,
+      found.map(({ check }) => check),
+    )
+    expect(problems).toHaveLength(found.length)
+    for (const { check, detail, fix, state = 'failed' } of found)
+      expect(problems).toContainEqual({
+        ...{ name: check, state },
+        detail: expect.stringMatching(detail),
+        fix: expect.stringMatching(fix),
+      })
+    if (found.some(({ state }) => state === undefined)) expect(code).toBe(1)
+  },
+)
 
 test('shows each check in one line, with the fix beside it, and counts the problems', async () => {
   const { code, stdout } = await doctor({ PUBLIC_URL: urls['unaware'] ?? '', FFPROBE_PATH: '/nowhere' }, [])

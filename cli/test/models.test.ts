@@ -137,6 +137,12 @@ test('models list shows what is present, and models check compares the hashes', 
 
 test('doctor reports each check with a fix and exits with 1 if a required one fails', async () => {
   await using database = await createDatabase()
+  for (const setting of [
+    'log_error_verbosity = terse',
+    'log_parameter_max_length = 0',
+    'log_parameter_max_length_on_error = 0',
+  ])
+    await database.postgres.query(`alter database ${new URL(database.url).pathname.slice(1)} set ${setting}`)
   const healthy = await kinora(['doctor', '--json'], { DATABASE_URL: database.url })
   const found = JSON.parse(healthy.stdout) as {
     ok: boolean

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, mkdtempDisposable, rm } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -56,12 +56,12 @@ describe('admin create', () => {
     )
     expect(entries).toEqual([
       {
-        actor: `command line: ${userInfo().username}`,
+        actor: `command line: uid ${process.getuid?.()}`,
         action: 'createOperatorKey',
         target: rows[0]?.id,
         before: null,
         after: {
-          ...{ id: rows[0]?.id, kind: 'admin', name: 'first', hint, role: 'admin' },
+          ...{ id: rows[0]?.id, object: 'key', kind: 'admin', hint, role: 'admin' },
           expires_at: expect.any(Number),
         },
         request_id: null,

@@ -85,7 +85,7 @@ test('a backup under load restores into a new instance with an empty engine: end
   await whileCreating(before, () =>
     kinora(['backup', backups.path], testEnvironment(before.database.url, before.directory)),
   )
-  const [name = ''] = await readdir(backups.path)
+  const name = (await readdir(backups.path)).find((each) => each !== 'erasures') ?? ''
   const path = join(backups.path, name)
   const manifest = JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8')) as {
     snapshot_at: string

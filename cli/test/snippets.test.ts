@@ -116,6 +116,7 @@ test('a video is created, followed, awaited and downloaded', async () => {
 
 test('an image, the other request style and chat make videos too', async () => {
   expect(await runCreate('create-video-from-image.sh')).toMatchObject({ status: 'pending' })
+  expect(await runCreate('create-video-with-webhook.sh')).toMatchObject({ status: 'pending' })
   const { id } = await runJson('create-video-task.sh')
   expect(await runJson('query-video-task.sh', { TASK_ID: String(id) })).toMatchObject({ id })
   expect(await runJson('cancel-video.sh', { TASK_ID: String(id) })).toMatchObject({ status: 'failed' })
@@ -163,6 +164,43 @@ test('a repeated request with the same Idempotency-Key creates one task', async 
 
 test('the openai package creates a video', async () => {
   expect(await run('openai-video.mjs')).toMatch(/^completed http/)
+})
+
+test('a webhook endpoint receives a test event, which the receiver verifies', async () => {
+  const { id, secret } = await runJson('create-webhook.sh')
+  const given = { ENDPOINT_ID: String(id) }
+  executed.add('webhook-receiver.ts')
+  const receiver = spawn(process.execPath, [join(snippets, 'webhook-receiver.ts')], {
+    env: { ...environment, PORT: '0', WEBHOOK_SECRET: String(secret) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const [, port = ''] = /port (\d+)/.exec(await outputUntil(receiver, /port \d+/)) ?? []
+    // Another program may use the port of the page.
+    await fetch(`${environment['KINORA_URL']}/v1/webhook_endpoints/${String(id)}`, {
+      method: 'PATCH',
+      headers: {
+        authorization: `Bearer ${environment['KINORA_KEY']}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ url: `http://127.0.0.1:${port}/` }),
+    })
+    const received = outputUntil(receiver, /video\.completed/)
+    const { id: deliveryId } = await runJson('test-webhook.sh', given)
+    expect(await received).toMatch(/^video\.completed video_/m)
+    const delivery = { DELIVERY_ID: String(deliveryId) }
+    await expect
+      .poll(() => runJson('get-delivery.sh', delivery))
+      .toMatchObject({ state: 'delivered', attempts: [{ status: 204 }] })
+    expect(await runJson('list-deliveries.sh', given)).toMatchObject({ data: [{ id: deliveryId }] })
+    expect(await runJson('rotate-webhook-secret.sh', given)).toMatchObject({ id })
+    const again = outputUntil(receiver, /video\.completed/)
+    expect(await runJson('redeliver.sh', delivery)).toMatchObject({ state: 'pending' })
+    // The previous secret, which the receiver has, also signs.
+    expect(await again).toMatch(/^video\.completed video_/m)
+  } finally {
+    receiver.kill()
+  }
 })
 
 test('every snippet was run', async () => {

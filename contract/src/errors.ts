@@ -78,6 +78,12 @@ export const errors = {
     message: 'The key is not allowed to make this request.',
     hint: 'Use a key that is enabled. The admin API requires an operator key with a role that may call the operation, all other endpoints a customer key.',
   },
+  insufficient_scope: {
+    status: 403,
+    type: 'permission_error',
+    message: 'The key does not have a scope that allows this operation.',
+    hint: 'Use a key with one of the scopes in the message, or add a scope to this key. `GET /v1/me` lists the scopes of a key.',
+  },
   model_access_denied: {
     status: 403,
     type: 'permission_error',
@@ -143,7 +149,7 @@ export const errors = {
     status: 404,
     type: 'invalid_request_error',
     message: 'This variant of the video is not available.',
-    hint: 'Use `video`, `thumbnail` or `spritesheet`.',
+    hint: 'Use `video`. A thumbnail or a spritesheet cannot be made of every file.',
   },
   media_not_found: {
     status: 404,
@@ -332,7 +338,7 @@ export interface ApiErrorOptions {
   param?: string
   /** Replaces the default message of the code. */
   message?: string
-  /** Only written to the log. */
+  /** Only written to the log, so it never contains a text of a caller or of a vendor. */
   detail?: string
   cause?: unknown
   /** Extra response headers, such as `Retry-After`. */

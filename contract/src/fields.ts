@@ -16,7 +16,12 @@ export const ObjectType = <Name extends string>(name: Name) =>
 export const timeMax = 253_402_300_799
 
 export const Time = (description: string) =>
-  Type.Integer({ minimum: 0, maximum: timeMax, description: `${description} Unix time in seconds.` })
+  Type.Integer({
+    minimum: 0,
+    maximum: timeMax,
+    format: 'unix-time',
+    description: `${description} Unix time in seconds.`,
+  })
 
 export const Deleted = Type.Literal(true, { description: 'Always `true`.' })
 
@@ -91,3 +96,24 @@ export const Page = <Schema extends TSchema>(item: Schema) =>
       }),
     ),
   })
+
+export const ResourceId = (resource: string) => ({
+  id: Type.String({ description: `Id of the ${resource}.` }),
+})
+
+/** The query of a list with cursors. */
+export const pageQuery = {
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 200,
+    default: 50,
+    description: 'Maximum number of items to return.',
+  }),
+  cursor: Type.String({
+    maxLength: 400,
+    description: 'Cursor of the page: the `next` of the previous page.',
+  }),
+}
+
+export const DeletedResource = (resource: string) =>
+  Type.Object({ id: Type.String({ description: `Id of the deleted ${resource}.` }), deleted: Deleted })

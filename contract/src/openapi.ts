@@ -50,12 +50,27 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: idempotencyKeyCharactersMax },
 }
 
+/** A query parameter whose members come as `name[member]`. */
+const deepObject = { type: 'object', additionalProperties: { type: 'string' } }
+
 const parametersOf = ({ id, parameters, creates }: Operation) => {
   const listed = (schemas: Record<string, TSchema> = {}, where: 'path' | 'query', required: boolean) =>
     Object.entries(schemas).map(([name, given]) => {
-      const { description, ...schema } = given as { description?: string }
+      const {
+        description,
+        'x-deep-object': isDeep,
+        ...schema
+      } = given as {
+        description?: string
+        'x-deep-object'?: boolean
+      }
       const example = examples[id]?.request.parameters[name]
-      return { name, in: where, required, description, schema, ...(example !== undefined && { example }) }
+      return {
+        ...{ name, in: where, required, description },
+        ...(isDeep === true
+          ? { style: 'deepObject', explode: true, schema: deepObject }
+          : { schema, ...(example !== undefined && { example }) }),
+      }
     })
   return [
     ...listed(parameters?.path, 'path', true),
@@ -111,16 +126,21 @@ const contentOf = ({ answer, creates }: Operation): Content => ({
         : (answer.schema ?? { type: 'string', format: 'binary' }),
   },
   ...(answer.texts === true && { 'text/plain': { schema: { type: 'string' } } }),
+  ...(answer.pages === true && { 'text/html': { schema: { type: 'string' } } }),
   ...(answer.events && { 'text/event-stream': { schema: answer.events } }),
 })
+
+const codes = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
+
+const accessTextOf = (operation: Operation): string => {
+  if (operation.access === 'operator') return ` Roles: ${codes(operation.roles)}.`
+  return operation.access === 'key' ? ` Scopes: ${codes(operation.scopes)}.` : ''
+}
 
 const describe = (operation: Operation) => ({
   operationId: operation.id,
   summary: operation.summary,
-  description:
-    operation.access === 'operator'
-      ? `${operation.description} Roles: ${operation.roles.map((role) => `\`${role}\``).join(', ')}.`
-      : operation.description,
+  description: operation.description + accessTextOf(operation),
   security: operation.access === 'key' || operation.access === 'operator' ? [{ key: [] }] : [],
   parameters: parametersOf(operation),
   ...(operation.body && { requestBody: bodyOf(operation) }),

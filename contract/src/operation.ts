@@ -1,6 +1,7 @@
 import { Type, type TSchema } from 'typebox'
 
 import type { ErrorCode } from './errors.ts'
+import type { KeyScope } from './key-scope.ts'
 import type { OperatorRole } from './operator-key.ts'
 
 /** Rate limits are counted per group, so that polling cannot use up the requests for creating. */
@@ -10,8 +11,14 @@ export type LimitGroup = (typeof limitGroups)[number]
 /** `admin` may call every operation. */
 export type RolesOfOperation = readonly [...OperatorRole[], 'admin']
 
+/** A key needs one of these scopes to call the operation. */
+export type ScopesOfOperation = readonly [KeyScope, ...KeyScope[]]
+
 /** `key`: a customer's key. `operator`: an operator's key. `link`: a signed URL. `none`: open to everyone. */
-type Access = { access: 'operator'; roles: RolesOfOperation } | { access: 'key' | 'link' | 'none' }
+type Access =
+  | { access: 'operator'; roles: RolesOfOperation }
+  | { access: 'key'; scopes: ScopesOfOperation }
+  | { access: 'link' | 'none' }
 
 /** One endpoint: everything that the service and its clients must agree on. */
 export type Operation = Access & OperationDetails
@@ -53,6 +60,8 @@ interface OperationDetails {
     streams?: true
     /** The caller can request plain text instead of JSON. */
     texts?: true
+    /** The caller can request an HTML page instead of JSON. */
+    pages?: true
     /** The data of each server-sent event. */
     events?: TSchema
   }
@@ -77,6 +86,7 @@ export const errorsOfEveryKey: ErrorCode[] = [
   'ip_not_allowed',
   'account_suspended',
   'access_denied',
+  'insufficient_scope',
 ]
 
 /** Errors of every operation that requires an operator's key. */

@@ -5,12 +5,20 @@ import { accountOperations } from './operations/account.ts'
 import { audioOperations } from './operations/audio.ts'
 import { characterOperations } from './operations/characters.ts'
 import { chatOperations } from './operations/chat.ts'
+import { eventOperations } from './operations/events.ts'
+import { accountKeyOperations } from './operations/keys.ts'
 import { mediaOperations } from './operations/media.ts'
 import { modelOperations } from './operations/models.ts'
+import { ownAccountOperations } from './operations/own-account.ts'
 import { remixOperations } from './operations/remixes.ts'
+import { statementOperations } from './operations/statements.ts'
+import { statusOperations } from './operations/status.ts'
 import { transcriptionTaskOperations } from './operations/transcription-tasks.ts'
 import { videoTaskOperations } from './operations/video-tasks.ts'
 import { videoOperations } from './operations/videos.ts'
+import { webhookDeliveryOperations } from './operations/webhook-deliveries.ts'
+import { webhookEndpointOperations } from './operations/webhook-endpoints.ts'
+import { webhookSecretOperations } from './operations/webhook-secret.ts'
 
 /** All endpoints of the public API by operation id. */
 export const operations = {
@@ -22,8 +30,16 @@ export const operations = {
   ...audioOperations,
   ...transcriptionTaskOperations,
   ...accountOperations,
+  ...ownAccountOperations,
+  ...accountKeyOperations,
+  ...statementOperations,
+  ...eventOperations,
+  ...webhookEndpointOperations,
+  ...webhookDeliveryOperations,
   ...modelOperations,
   ...mediaOperations,
+  ...statusOperations,
+  ...webhookSecretOperations,
   getErrorDocs: {
     id: 'getErrorDocs',
     method: 'GET',

@@ -101,6 +101,8 @@ test.each([
 })
 
 test.each([
+  // A URL of the bucket outlives the deletion of the key, so its time is short.
+  ['MEDIA_REDIRECT_SECONDS', '901', 'MEDIA_REDIRECT_SECONDS must be between 0 and 900, got 901'],
   ['PORT', '70000', 'PORT must be between 1 and 65535, got 70000'],
   ['PORT', 'http', 'PORT must be a whole number, between 1 and 65535, got "http"'],
   ['LINK_SECONDS', '5', 'LINK_SECONDS must be at least 60, got 5'],
@@ -245,7 +247,9 @@ describe('PROVIDERS_FILE', () => {
 
   test('accepts the examples of the manual', async () => {
     const manual = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-    const examples = [...manual.matchAll(/^```yaml\n([^]*?)^```/gm)].map(([, example = '']) => example)
+    const examples = [...manual.matchAll(/^```yaml\n(providers:[^]*?)^```/gm)].map(
+      ([, example = '']) => example,
+    )
     expect(examples).toHaveLength(2)
     const keyFile = join(directory, 'key')
     await writeFile(keyFile, 'sk-of-a-file\n')
@@ -294,4 +298,33 @@ describe('the password of the database', () => {
       '[secret]',
     )
   })
+})
+
+test('the logo of statements is a small image', async () => {
+  const load = async (name: string, content: string | Buffer) => {
+    const file = join(directory, name)
+    await writeFile(file, content)
+    return loadConfig({ ...least, STATEMENT_LOGO: file }).STATEMENT_LOGO
+  }
+  const svg = '<?xml version="1.0"?>\n<!-- a fish -->\n<svg xmlns="http://www.w3.org/2000/svg"/>'
+  expect(await load('logo.svg', svg)).toBe(`data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`)
+  const png = Buffer.from('89504e470d0a1a0a00', 'hex')
+  expect(await load('logo.png', png)).toBe('data:image/png;base64,iVBORw0KGgoA')
+  expect(await load('logo.jpg', Buffer.from('ffd8ffe0', 'hex'))).toBe('data:image/jpeg;base64,/9j/4A==')
+  await expect(load('page.svg', '<html><svg></svg></html>')).rejects.toThrow(
+    'must be the path of a PNG, JPEG or SVG',
+  )
+  await expect(load('large.png', Buffer.concat([png, Buffer.alloc(200_000)]))).rejects.toThrow(
+    'must be a file of at most 200 kB',
+  )
+  expect(() => loadConfig({ ...least, STATEMENT_LOGO: join(directory, 'missing.png') })).toThrow(
+    /STATEMENT_LOGO .*ENOENT/,
+  )
+})
+
+test('the address on statements has lines', () => {
+  const linesOf = (text: string) => loadConfig({ ...least, STATEMENT_ADDRESS: text }).STATEMENT_ADDRESS
+  expect(linesOf('')).toEqual([])
+  expect(linesOf('1 Harbour Road\\nAtlantis')).toEqual(['1 Harbour Road', 'Atlantis'])
+  expect(linesOf('1 Harbour Road\nAtlantis\n')).toEqual(['1 Harbour Road', 'Atlantis'])
 })

@@ -6,7 +6,7 @@ import { Resolver } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism, homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { parseEnv } from 'node:util'
 
 import type { ScopeLimits } from './admission/admission.ts'
@@ -17,7 +17,9 @@ import type { FileConfig } from './provider-config/config.ts'
 import { referenceModels } from './provider-config/reference-models.ts'
 import type { Protocol } from './providers/kit/protocol.ts'
 import { protocols } from './providers/registry.ts'
+import { readLogo } from './statements/statement-logo.ts'
 import { bucketUrlForm, parseBucketUrl } from './storage/s3/bucket-url.ts'
+import { retryPausesSeconds } from './webhooks/deliveries/retry-schedule.ts'
 
 interface Setting<Value> {
   read: (text: string) => Value
@@ -81,6 +83,7 @@ const integer =
   }
 /** The longest delay of a timer, about 24 days, with room for what is added to it. */
 const timerMsMax = 2_000_000_000
+const secondsList = (text: string) => list(text).map(integer(1, 604_800))
 const optionalInteger = (minimum: number, maximum?: number) => (text: string) =>
   text === '' ? undefined : integer(minimum, maximum)(text)
 const url = (text: string) => {
@@ -110,9 +113,30 @@ const optionalBucket = (text: string) => {
     throw new SettingError((error as Error).message)
   }
 }
+const optionalPlace = (text: string) => {
+  if (text === '' || text.startsWith('s3:')) return optionalBucket(text)
+  if (isAbsolute(text)) return text
+  throw new SettingError(`must be an S3 bucket or the absolute path of a directory, got "${text}"`)
+}
+const lines = (text: string) => text.split(/\r?\n|\\n/).flatMap((line) => line.trim() || [])
+const optionalLogo = (text: string) => {
+  if (text === '') return undefined
+  try {
+    return readLogo(text)
+  } catch (error) {
+    throw new SettingError((error as Error).message)
+  }
+}
 const optionalUrl = (text: string) => (text === '' ? undefined : url(text))
+const share = (text: string) => {
+  const value = Number(text)
+  if (/^[\d.]+$/.test(text.trim()) && value >= 0 && value <= 1) return value
+  throw new SettingError(`must be a number from 0 to 1, got "${text}"`)
+}
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const logFormats = ['auto', 'json', 'pretty'] as const
 
 const setting = <Value>(row: Setting<Value>) => row
 
@@ -170,6 +194,23 @@ export const settings = {
     read: text,
     default: '127.0.0.1',
     description: 'Address the admin API listens on if ADMIN_PORT is set.',
+  }),
+  OPERATOR_KEY: setting({
+    read: (given) => (given === '' ? undefined : new Secret(given)),
+    default: '',
+    description:
+      'Key of an operator, with which commands such as `kinora tasks why` call the admin API. Services do not need it.',
+  }),
+  METRICS_PORT: setting({
+    read: optionalInteger(1, 65_535),
+    default: '',
+    description:
+      'Port on which a role serves its metrics for Prometheus, at /metrics. Each role on a machine needs its own. Default: metrics are not served.',
+  }),
+  METRICS_HOST: setting({
+    read: text,
+    default: '127.0.0.1',
+    description: 'Address on which metrics are served if METRICS_PORT is set. They must not be public.',
   }),
   PUBLIC_URL: setting({
     read: optionalUrl,
@@ -276,13 +317,13 @@ export const settings = {
   LINK_SECRETS: setting({
     read: secrets,
     description:
-      'Secrets for signing links to results, newest first. Links signed with an older secret stay valid while it is listed.',
+      'Secrets for signing links to results and for cursors of events, newest first. Links signed with an older secret stay valid while it is listed.',
   }),
   CREDENTIAL_SECRETS: setting({
     read: secrets,
     default: '',
     description:
-      'Secrets for encrypting provider credentials that are set with the admin API, newest first. Without one, credentials can only be set in PROVIDERS_FILE.',
+      'Secrets for encrypting provider credentials that are set with the admin API, and the secrets of webhooks, newest first. Without one, credentials can only be set in PROVIDERS_FILE, and LINK_SECRETS encrypt the secrets of webhooks.',
   }),
   AUDIT_SECRETS: setting({
     read: secrets,
@@ -305,11 +346,23 @@ export const settings = {
     default: '',
     description: `The S3 bucket of the results, for all API and worker processes: ${bucketUrlForm}. The credentials are those of the AWS SDK, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: MEDIA_DIRECTORY.`,
   }),
+  MEDIA_STORE_ALSO_READ: setting({
+    read: optionalPlace,
+    default: '',
+    description:
+      'A second store during a migration: a bucket like MEDIA_STORE, or a directory. Results that MEDIA_STORE lacks are read from it, and deleted in both. See operating.md, Move media to another store.',
+  }),
+  ERASURE_LIST: setting({
+    read: optionalPlace,
+    default: '',
+    description:
+      'Where erasures of accounts are listed, so that a restore from an older backup repeats them: a bucket like MEDIA_STORE, or a directory. Default: the folder `erasures` of the media store. A place that is not lost together with the media store protects against more.',
+  }),
   MEDIA_REDIRECT_SECONDS: setting({
     read: integer(0, 900),
     default: '0',
     description:
-      'With MEDIA_STORE, redirects links to results to URLs of the bucket that are valid for this time. Clients must be able to reach it. 0 sends results through the API.',
+      'With MEDIA_STORE, redirects downloads of results to URLs of the bucket that are valid for this time. Clients must be able to reach it. 0 sends results through the API.',
   }),
   BACKUP_DIRECTORY: setting({
     read: optional,
@@ -330,7 +383,7 @@ export const settings = {
   LOG_RETENTION_DAYS: setting({
     read: integer(1, 36_500),
     default: '30',
-    description: 'How long the request log is stored.',
+    description: 'How long the request log, the log of webhooks and the events of accounts are stored.',
   }),
   TASK_DEADLINE_SECONDS: setting({
     read: integer(1),
@@ -348,6 +401,12 @@ export const settings = {
     default: '60',
     description:
       'How long a request waits for its character. A character that takes longer is still completed and returned when the request is repeated.',
+  }),
+  CHARACTERS_PER_ACCOUNT: setting({
+    read: integer(1),
+    default: '1000',
+    description:
+      'Characters in the library of an account. Another one is refused until one is deleted; characters of a single video do not count.',
   }),
   LIMIT_CREATES_PER_MINUTE: setting({
     read: integer(1),
@@ -548,6 +607,27 @@ export const settings = {
     description:
       'ISO 4217 code of the currency of every amount: prices, balances, limits, receipts. It is recorded at the first start and cannot be changed once the database has amounts.',
   }),
+  STATEMENT_NAME: setting({
+    read: optional,
+    default: '',
+    description: 'Your name on the statements of customers, such as that of your company.',
+  }),
+  STATEMENT_ADDRESS: setting({
+    read: lines,
+    default: '',
+    description: 'Your address on statements. `\\n` begins a new line.',
+  }),
+  STATEMENT_TAX_NUMBER: setting({
+    read: optional,
+    default: '',
+    description: 'Your tax number on statements.',
+  }),
+  STATEMENT_LOGO: setting({
+    read: optionalLogo,
+    default: '',
+    description:
+      'Path of a PNG, JPEG or SVG file of at most 200 kB, which statements show at the top. It is read at the start.',
+  }),
   AUDIO_REQUIRES_PAYG: setting({
     read: flag,
     default: 'false',
@@ -600,6 +680,42 @@ export const settings = {
     description:
       'Origins with private addresses that callers may use in URLs. Their names are looked up by the system, with its hosts file.',
   }),
+  WEBHOOK_ALLOW_ORIGINS: setting({
+    read: list,
+    default: '',
+    description:
+      'Origins with private addresses, other ports or without TLS to which webhooks may be sent, such as http://crm.internal:8080.',
+  }),
+  WEBHOOK_ALLOW_LOOPBACK: setting({
+    read: flag,
+    default: 'false',
+    description:
+      'Whether webhooks may be sent to any port of this machine. `kinora dev` sets it. Never set it where others have keys.',
+  }),
+  WEBHOOK_ATTEMPTS: setting({
+    read: integer(2),
+    default: '1024',
+    isLimit: true,
+    description:
+      'Webhooks that a worker sends at once. An eighth is for any of them, the rest for endpoints that respond quickly and for the first attempt of each endpoint, so that endpoints that hang do not delay others.',
+  }),
+  WEBHOOK_TIMEOUT_SECONDS: setting({
+    read: integer(1, 25),
+    default: '15',
+    description:
+      'How long an attempt to deliver a webhook may take, from the lookup of the name to the status.',
+  }),
+  WEBHOOK_FAILING_SECONDS: setting({
+    read: integer(1),
+    default: '432000',
+    description: 'A webhook endpoint whose attempts have all failed for this time, five days, is disabled.',
+  }),
+  WEBHOOK_RETRY_SECONDS: setting({
+    read: secondsList,
+    default: retryPausesSeconds.join(','),
+    description:
+      'Pauses before the second, third, … attempt to deliver a webhook, in seconds. After the last one, the delivery has failed.',
+  }),
   FETCH_DNS_SERVERS: setting({
     read: dnsServers,
     default: '',
@@ -614,7 +730,8 @@ export const settings = {
   LOCAL_DIRECTORY: setting({
     read: text,
     default: '.kinora/local',
-    description: "The built-in provider's job directory.",
+    description:
+      "The built-in provider's directory of jobs and of the files of requests. Only one process may use it.",
   }),
   LOCAL_RENDERS: setting({
     read: integer(1),
@@ -656,6 +773,29 @@ export const settings = {
     default: 'info',
     description: `The lowest level that is logged: ${logLevels.join(', ')}.`,
   }),
+  LOG_FORMAT: setting({
+    read: oneOf(logFormats),
+    default: 'auto',
+    description:
+      'The format of log lines: json, pretty for people, or auto, which is pretty at a terminal and json anywhere else.',
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting({
+    read: optionalUrl,
+    default: '',
+    description:
+      'URL of an OpenTelemetry collector, such as http://127.0.0.1:4318, for OTLP over HTTP in JSON. Every role pushes its metrics each minute, and API and workers send traces. Default: nothing is sent. Other variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_HEADERS and OTEL_SERVICE_NAME, are read by its SDK.',
+  }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting({
+    read: optionalUrl,
+    default: '',
+    description: 'The complete URL that traces are sent to, if it is not /v1/traces of that collector.',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: setting({
+    read: share,
+    default: '0.1',
+    description:
+      'The share of requests that are traced, with the tasks that they create: from 0 to 1. Tasks that fail are always traced.',
+  }),
   DEV_HOST: setting({
     read: text,
     default: '127.0.0.1',
@@ -691,6 +831,8 @@ export interface Config extends Values {
   /** URL under which operators reach the admin API. */
   adminUrl: string
   workerUrl: string
+  /** Where traces are sent; undefined if nothing is traced. */
+  tracesUrl: string | undefined
   /** The keys of ENGINE_IDENTITY_KEYS and ENGINE_IDENTITY_KEYS_FILE. */
   engineIdentityKeys: string[]
   /** Valid but probably unintended settings, each with its fix. They are logged at startup. */
@@ -797,6 +939,21 @@ const urlOf = (host: string, port: number) => {
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
+/** The URL under which operators reach the admin API. */
+export const adminUrlOf = ({
+  HOST,
+  PORT,
+  PUBLIC_URL,
+  ADMIN_HOST,
+  ADMIN_PORT,
+}: Pick<Values, 'HOST' | 'PORT' | 'PUBLIC_URL' | 'ADMIN_HOST' | 'ADMIN_PORT'>): string =>
+  ADMIN_PORT === undefined ? (PUBLIC_URL ?? urlOf(HOST, PORT)) : urlOf(ADMIN_HOST, ADMIN_PORT)
+
+const tracesUrlOf = ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: given,
+}: Values): string | undefined => given ?? (collector === undefined ? undefined : `${collector}/v1/traces`)
+
 const readIdentityKeys = (
   { ENGINE_IDENTITY_KEYS: given, ENGINE_IDENTITY_KEYS_FILE: file }: Values,
   problems: string[],
@@ -849,14 +1006,20 @@ export const loadConfig = (environment: Environment = process.env): Config => {
   if (values.ADMIN_PORT !== undefined && values.ADMIN_PORT === values.PORT) {
     problems.push(`ADMIN_PORT must differ from PORT, which is ${values.PORT}`)
   }
+  for (const name of ['PORT', 'ADMIN_PORT', 'WORKER_PORT'] as const) {
+    if (values.METRICS_PORT !== undefined && values.METRICS_PORT === values[name]) {
+      problems.push(`METRICS_PORT must differ from ${name}, which is ${values[name]}`)
+    }
+  }
   const engineIdentityKeys = readIdentityKeys(values, problems)
   assertUsable(problems)
   const publicUrl = values.PUBLIC_URL ?? urlOf(values.HOST, values.PORT)
   return Object.freeze({
     ...values,
     publicUrl,
-    adminUrl: values.ADMIN_PORT === undefined ? publicUrl : urlOf(values.ADMIN_HOST, values.ADMIN_PORT),
+    adminUrl: adminUrlOf(values),
     workerUrl: values.WORKER_URL ?? urlOf(values.WORKER_HOST, values.WORKER_PORT),
+    tracesUrl: tracesUrlOf(values),
     engineIdentityKeys,
     warnings:
       values.PUBLIC_URL === undefined && wildcardAddresses.includes(values.HOST)
@@ -884,6 +1047,13 @@ export const environmentIn = (directory: string): Environment => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   return { ...parseEnv(text), ...process.env }
+}
+
+/** Lets the AWS SDK, which reads the environment of the process, see the credentials of another environment. */
+export const useCredentialsOf = (environment: Environment): void => {
+  for (const [name, value] of Object.entries(environment)) {
+    if (name.startsWith('AWS_')) process.env[name] ??= value
+  }
 }
 
 /**

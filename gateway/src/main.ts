@@ -1,7 +1,9 @@
 /** Starts the roles of the service and runs its one-off commands. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
+import { previewArchive, takeArchive, type Archive, type ArchivePreview } from './archive/take-archive.ts'
 import { auditMedia, type MediaAudit } from './backup/audit-media.ts'
 import { countOpenTasks, readServer, type OpenTaskCounts } from './backup/backup-store.ts'
 import { listBackups } from './backup/list-backups.ts'
@@ -10,17 +12,24 @@ import { restoreBackup } from './backup/restore-backup.ts'
 import { takeBackup, type Backup } from './backup/take-backup.ts'
 import { runFullAudit } from './billing/ledger/audit-ledger.ts'
 import { environmentWith, type Config, type Environment } from './config.ts'
+import { assertAnyList, copyErasures, repeatErasures } from './erasure/begin-erasure.ts'
+import { eraseContent } from './erasure/erase-content.ts'
+import { createErasureList } from './erasure/erasure-list.ts'
 import { listen } from './http/server/listening-sockets.ts'
+import { findLoggingFixes } from './platform/database/logging-store.ts'
 import type { EngineCheck } from './platform/engine/anti-entropy.ts'
+import type { RunningSteps } from './platform/engine/running-steps.ts'
 import { createLog, type Log } from './platform/log.ts'
+import { startMetrics } from './platform/metrics/export/start-metrics.ts'
 import { assertMigrated, migrate as migrateDatabase, migrationProblem } from './platform/migrate.ts'
 import { assertUsable, connectPostgres, type Postgres } from './platform/postgres.ts'
 import { connectRedis } from './platform/redis.ts'
+import { startTracing } from './platform/tracing/start-tracing.ts'
 import type { AccessTest } from './providers/port/access.ts'
 import { createProviders } from './providers/registry.ts'
 import { previewSweep, type SweepPreview } from './retention/preview-sweep.ts'
 import { sweep, type SweepDependencies, type Swept } from './retention/sweep.ts'
-import { createStorage } from './storage/open-storage.ts'
+import { createFolderStore, createStorage } from './storage/open-storage.ts'
 import { wireApi } from './wiring/api.ts'
 import { connectProviders } from './wiring/connect.ts'
 import { runEngineCheck } from './wiring/engine.ts'
@@ -32,28 +41,49 @@ export interface Running {
   close: () => Promise<void>
 }
 
+const traceRole = async (role: string, config: Config, log: Log): Promise<() => Promise<void>> => {
+  const { tracesUrl: url, OTEL_TRACES_SAMPLER_ARG: ratio } = config
+  return url === undefined ? async () => undefined : startTracing({ url, role, ratio }, log)
+}
+
+/** What is observed while the role closes is sent too. */
+const closeAll = async (close: () => Promise<void>, observers: (() => Promise<void>)[]): Promise<void> => {
+  try {
+    await close()
+  } finally {
+    await Promise.all(observers.map((stop) => stop()))
+  }
+}
+
 export const startApi = async (config: Config, log: Log): Promise<Running> => {
   for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
+  const metrics = await startMetrics(config, 'api', log)
+  const stopTracing = await traceRole('api', config, log)
   const { app, adminApp, close } = await wireApi(config, log)
   const url = await listen(app, { host: config.HOST, port: config.PORT })
   const { ADMIN_HOST: host, ADMIN_PORT: port } = config
   const adminUrl =
     port === undefined || adminApp === undefined ? undefined : await listen(adminApp, { host, port })
   log.info({ url, adminUrl }, 'api.started')
-  return { close }
+  return { close: () => closeAll(close, [stopTracing, metrics.stop]) }
 }
 
 const isLoopback = (host: string) => /^(?:localhost|127\..*|::1|\[::1\])$/.test(host)
 
-export const startWorker = async (config: Config, log: Log): Promise<Running> => {
+export const startWorker = async (
+  config: Config,
+  log: Log,
+): Promise<Running & Pick<RunningSteps, 'recording' | 'untilRecorded'>> => {
   for (const warning of config.warnings) log.warn({ warning }, 'config.warning')
   if (config.engineIdentityKeys.length === 0 && !isLoopback(config.WORKER_HOST)) {
     const fix = 'Create a key pair with `kinora engine-key` and set ENGINE_IDENTITY_KEYS.'
     log.warn({ warning: `Calls to the worker are not authenticated. ${fix}` }, 'config.warning')
   }
-  const { close } = await wireWorker(config, log)
+  const metrics = await startMetrics(config, 'worker', log)
+  const stopTracing = await traceRole('worker', config, log)
+  const worker = await wireWorker(config, log)
   log.info({ workerUrl: config.workerUrl }, 'worker.started')
-  return { close }
+  return { ...worker, close: () => closeAll(worker.close, [stopTracing, metrics.stop]) }
 }
 
 /** Applies the missing migrations; returns their names. */
@@ -108,11 +138,44 @@ export const auditLedger = async (
   }
 }
 
+const withArchiveDatabase = async <Result>(
+  config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
+  work: (postgres: Postgres) => Promise<Result>,
+): Promise<Result> => {
+  const postgres = connectPostgres(
+    { url: config.DATABASE_URL, connectionsMax: 2 },
+    createLog({ level: config.LOG_LEVEL }, 'archive'),
+  )
+  try {
+    await assertUsable(postgres, config.DATABASE_URL)
+    await assertMigrated(postgres)
+    return await work(postgres)
+  } finally {
+    await postgres.close()
+  }
+}
+
+/** Reports what an archive of everything before a year would contain. */
+export const previewLedgerArchive = (
+  config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
+  year: number,
+): Promise<ArchivePreview> => withArchiveDatabase(config, (postgres) => previewArchive(postgres, year))
+
+/** Moves the ledger and the usage from before a year to files. */
+export const archiveLedger = (
+  config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
+  order: { year: number; directory: string; version: string },
+  progress: Progress,
+): Promise<Archive> =>
+  withArchiveDatabase(config, (postgres) => takeArchive({ postgres, ...progress }, order))
+
 type BackupConfig = Pick<
   Config,
   | 'DATABASE_URL'
   | 'MEDIA_DIRECTORY'
   | 'MEDIA_STORE'
+  | 'MEDIA_STORE_ALSO_READ'
+  | 'ERASURE_LIST'
   | 'KEY_HASH_SECRETS'
   | 'LINK_SECRETS'
   | 'CREDENTIAL_SECRETS'
@@ -131,25 +194,25 @@ const withBackupDatabase = async <Result>(
     postgres: Postgres
     databaseUrl: string
     environment: Environment
+    log: Log
   }) => Promise<Result>,
 ): Promise<Result> => {
-  const postgres = connectPostgres(
-    { url: config.DATABASE_URL, connectionsMax: 2 },
-    createLog({ level: config.LOG_LEVEL }, 'backup'),
-  )
+  const log = createLog({ level: config.LOG_LEVEL }, 'backup')
+  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
   try {
     await assertUsable(postgres, config.DATABASE_URL)
     return await work({
       postgres,
       databaseUrl: config.DATABASE_URL,
       environment: environmentWith({}),
+      log,
     })
   } finally {
     await postgres.close()
   }
 }
 
-/** Makes a backup of the database and the media in a new directory below `directory`. */
+/** Makes a backup of the database and the media in a new directory below `directory`, and copies the erasure list beside it. */
 export const backUp = (
   config: BackupConfig,
   directory: string,
@@ -157,8 +220,11 @@ export const backUp = (
   progress: Progress,
 ): Promise<Backup> =>
   withBackupDatabase(config, async (dependencies) => {
-    const { mediaStore } = await createStorage(config)
-    return takeBackup({ ...dependencies, ...progress, mediaStore, secrets: config }, directory, version)
+    const { mediaStore, erasureStore } = await createStorage(config)
+    const order = { ...dependencies, ...progress, mediaStore, secrets: config }
+    const backup = await takeBackup(order, directory, version)
+    await copyErasures(createErasureList(erasureStore), createErasureList(createFolderStore(directory)))
+    return backup
   })
 
 export interface Restored {
@@ -167,18 +233,32 @@ export interface Restored {
   migrations: string[]
   openTasks: OpenTaskCounts
   media: MediaAudit
+  /** The accounts whose erasure was repeated; undefined if this was not wanted. */
+  erased: string[] | undefined
   /** The settings that lack a secret which was in use when the backup was made. */
   settingsWithoutSecret: string[]
 }
 
-/** Restores a backup into an empty database, migrates it, and audits the media. */
-export const restore = (config: BackupConfig, path: string, progress: Progress): Promise<Restored> =>
-  withBackupDatabase(config, async (dependencies) => {
+/** Restores a backup into an empty database, migrates it, repeats the erasures of accounts, and audits the media. */
+export const restore = (
+  config: BackupConfig,
+  { path, repeatsErasures }: { path: string; repeatsErasures: boolean },
+  progress: Progress,
+): Promise<Restored> =>
+  withBackupDatabase(config, async ({ log, ...dependencies }) => {
     const { postgres } = dependencies
-    const { mediaStore } = await createStorage(config)
+    const { mediaStore, erasureStore } = await createStorage(config)
     const { signal, onProgress } = progress
-    const manifest = await restoreBackup({ ...dependencies, ...progress, mediaStore }, path)
+    // The second is the copy that backups make.
+    const lists = [erasureStore, createFolderStore(dirname(resolve(path)))].map(createErasureList)
+    const beforeWriting = async () => {
+      if (repeatsErasures) await assertAnyList(lists)
+    }
+    const manifest = await restoreBackup({ ...dependencies, ...progress, mediaStore, beforeWriting }, path)
     const migrations = await migrateDatabase(postgres)
+    onProgress('Repeating erasures')
+    const erased = repeatsErasures ? await repeatErasures(postgres, lists) : undefined
+    for (const accountId of erased ?? []) await eraseContent({ postgres, mediaStore, log }, accountId, signal)
     const { files } = manifest.media
     const media = await auditMedia(postgres, mediaStore, {
       signal,
@@ -189,6 +269,7 @@ export const restore = (config: BackupConfig, path: string, progress: Progress):
       migrations,
       openTasks: await countOpenTasks(postgres),
       media,
+      erased,
       settingsWithoutSecret: settingsWithoutSecret(manifest, config),
     }
   })
@@ -200,6 +281,8 @@ export const checkEngine = (config: Config): Promise<EngineCheck> =>
 export interface DatabaseState {
   /** Describes the missing migrations. */
   migrationProblem: string | undefined
+  /** The statements that keep rows and values out of the server's log; empty if it has none. */
+  loggingFixes: string[]
   serverMajor: number
   /** The time of the server. */
   now: Date
@@ -213,7 +296,12 @@ export const inspectDatabase = async (config: Pick<Config, 'DATABASE_URL'>): Pro
   )
   try {
     const { major, now } = await readServer(postgres)
-    return { migrationProblem: await migrationProblem(postgres), serverMajor: major, now }
+    return {
+      migrationProblem: await migrationProblem(postgres),
+      loggingFixes: await findLoggingFixes(postgres),
+      serverMajor: major,
+      now,
+    }
   } finally {
     await postgres.close()
   }
@@ -221,8 +309,8 @@ export const inspectDatabase = async (config: Pick<Config, 'DATABASE_URL'>): Pro
 
 export interface ProviderState {
   name: string
-  /** The outcome of a call that creates no work. */
-  test: AccessTest
+  /** The outcome of a call that creates no work; undefined if it was not made. */
+  test: AccessTest | undefined
 }
 
 export interface OfferState {
@@ -240,7 +328,10 @@ const providersOfFile = (config: Config) => {
 }
 
 /** Tests the enabled providers with their keys. Includes those that operators have set, if the database can be used. */
-export const inspectProviders = async (config: Config, usesDatabase: boolean): Promise<OfferState> => {
+export const inspectProviders = async (
+  config: Config,
+  { usesDatabase, testsBuiltIn }: { usesDatabase: boolean; testsBuiltIn: boolean },
+): Promise<OfferState> => {
   const log = createLog({ level: 'silent' }, 'doctor')
   const postgres = usesDatabase
     ? connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
@@ -255,7 +346,10 @@ export const inspectProviders = async (config: Config, usesDatabase: boolean): P
       : offeredModels(liveConfig.current(), providers.all())
     return {
       providers: await Promise.all(
-        tested.map(async ({ name, testAccess }) => ({ name, test: await testAccess() })),
+        tested.map(async ({ name, testAccess, engines }) => {
+          const isBuiltIn = engines !== undefined
+          return { name, test: isBuiltIn && !testsBuiltIn ? undefined : await testAccess() }
+        }),
       ),
       offered: Object.keys(offered).length,
       models: Object.keys(models).length,

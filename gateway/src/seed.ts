@@ -1,4 +1,5 @@
 /** Creates the first keys: an operator's key, and for development an account with keys of every kind. */
+import { keyScopes } from '@kinora/contract/key-scope'
 import type { OperatorRole } from '@kinora/contract/operator-key'
 
 import { createAuditLog } from './admin/audit-log/audit.ts'
@@ -48,14 +49,14 @@ export interface NewOperatorKey {
   role: OperatorRole
   /** Undefined for a key that does not expire. */
   expiresAt: Date | undefined
-  /** The user of the operating system who creates the key, for the audit log. */
-  user: string
+  /** The number of the user of the operating system who creates the key, for the audit log. */
+  userId: number | undefined
 }
 
 /** Creates an operator's key directly in the database. Its text is not stored. */
 export const createOperatorKey = (
   config: SeedSettings & Pick<Config, 'AUDIT_SECRETS'>,
-  { name, role, expiresAt, user }: NewOperatorKey,
+  { name, role, expiresAt, userId }: NewOperatorKey,
 ): Promise<string> =>
   withPostgres(config, async (postgres) => {
     const { append } = createAuditLog(config.AUDIT_SECRETS)
@@ -72,11 +73,16 @@ export const createOperatorKey = (
       })
       await append(
         database,
-        { actor: `command line: ${user}`, requestId: null },
+        { actor: userId === undefined ? 'command line' : `command line: uid ${userId}`, requestId: null },
         {
           action: 'createOperatorKey',
           target: id,
-          after: { id, ...key, expires_at: expiresAt === undefined ? null : secondsOf(expiresAt) },
+          after: {
+            id,
+            object: 'key',
+            ...key,
+            expires_at: expiresAt === undefined ? null : secondsOf(expiresAt),
+          },
         },
       )
     })
@@ -113,8 +119,8 @@ const [firstOfFamilyB = ''] = Object.keys(referenceModels).filter(
 )
 
 const traits: Record<keyof DevelopmentKeys, Partial<NewKey>> = {
-  payg: { limits: generousLimits },
-  subscription: { limits: generousLimits },
+  payg: { limits: generousLimits, scopes: [...keyScopes] },
+  subscription: { limits: generousLimits, scopes: [...keyScopes] },
   expired: { expiresAt: new Date('2020-01-01T00:00:00Z') },
   restricted: { models: [firstOfFamilyB] },
   addressBound: { addresses: [documentationAddress] },

@@ -7,6 +7,7 @@ import { settings } from '@kinora/gateway/config'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 
+import { repeatForMs } from '../../gateway/src/platform/while-unavailable.ts'
 import { buildKustomization, type Manifest } from './kustomize.ts'
 import {
   compose,
@@ -203,8 +204,13 @@ test.for([
   }
 })
 
-test('each role listens on the port that its container names, on all addresses', () => {
-  const portsOf = (role: string) => containerOf(role).ports?.map(({ containerPort }) => String(containerPort))
+test('each role listens on the ports that its container names, on all addresses', () => {
+  const portsOf = (role: string) => {
+    const [first, ...others] = containerOf(role).ports ?? []
+    expect(others).toEqual([{ name: 'metrics', containerPort: Number(environmentOf(role)['METRICS_PORT']) }])
+    expect(environmentOf(role)['METRICS_HOST']).toBe('0.0.0.0')
+    return [String(first?.containerPort)]
+  }
   expect(portsOf('api')).toEqual([environmentOf('api')['PORT']])
   expect(portsOf('worker')).toEqual([environmentOf('worker')['WORKER_PORT']])
   expect(portsOf('local')).toEqual([new URL(environmentOf('local')['LOCAL_URL'] ?? '').port])
@@ -226,13 +232,17 @@ test('the probes of the API are its liveness and readiness endpoints', () => {
   })
 })
 
-test.for(decoding)('%s is killed only after it had DRAIN_SECONDS to finish', (role) => {
-  const { DRAIN_SECONDS, LAME_DUCK_SECONDS = '0' } = environmentOf(role)
-  const preStop = containerOf(role).lifecycle?.preStop.sleep.seconds ?? 0
-  expect(podOf(role).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
-    preStop + Number(LAME_DUCK_SECONDS) + Number(DRAIN_SECONDS) + 5,
-  )
-})
+test.for(decoding)(
+  '%s is killed only after it had DRAIN_SECONDS to finish, and a worker to record',
+  (role) => {
+    const { DRAIN_SECONDS, LAME_DUCK_SECONDS = '0' } = environmentOf(role)
+    const preStop = containerOf(role).lifecycle?.preStop.sleep.seconds ?? 0
+    const recordSeconds = role === 'worker' ? repeatForMs / 1_000 : 0
+    expect(podOf(role).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
+      preStop + Number(LAME_DUCK_SECONDS) + Number(DRAIN_SECONDS) + recordSeconds + 5,
+    )
+  },
+)
 
 const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
 
@@ -364,12 +374,19 @@ const onlyInCompose: Record<string, string[]> = {
   local: ['ON_INVALID_SETTINGS'],
   migrate: ['DATABASE_PASSWORD'],
 }
+const metricsSettings = ['METRICS_HOST', 'METRICS_PORT']
 const onlyInKubernetes: Record<string, string[]> = {
-  // The first is the file with the password. Pods are replaced while requests arrive; nodes have more processors than a
+  // The first is the file with the password. Only the Prometheus Operator gets metrics. Pods are replaced while requests arrive; nodes have more processors than a
   // pod may use; the workers share the settings of the API.
-  api: ['DATABASE_PASSWORD_FILE', 'DRAIN_SECONDS', 'LAME_DUCK_SECONDS', 'MEDIA_WORK_CONCURRENCY'],
-  worker: ['DATABASE_PASSWORD_FILE', 'DRAIN_SECONDS', 'TRUSTED_PROXIES'],
-  local: ['DRAIN_SECONDS', 'LOCAL_RENDERS'],
+  api: [
+    'DATABASE_PASSWORD_FILE',
+    'DRAIN_SECONDS',
+    'LAME_DUCK_SECONDS',
+    'MEDIA_WORK_CONCURRENCY',
+    ...metricsSettings,
+  ],
+  worker: ['DATABASE_PASSWORD_FILE', 'DRAIN_SECONDS', 'TRUSTED_PROXIES', ...metricsSettings],
+  local: ['DRAIN_SECONDS', 'LOCAL_RENDERS', ...metricsSettings],
   migrate: ['DATABASE_PASSWORD_FILE'],
 }
 

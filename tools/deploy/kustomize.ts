@@ -102,7 +102,8 @@ const applyPatch = (manifest: Manifest, { op, path, value }: Operation) => {
   const isPresent = typeof parent === 'object' && parent !== null && last in parent
   if (typeof parent !== 'object' || parent === null || (op !== 'add' && !isPresent))
     throw new Error(`${manifest.metadata.name} has no ${path}`)
-  if (op === 'remove') delete (parent as Container)[last]
+  if (Array.isArray(parent) && last === '-') parent.push(value)
+  else if (op === 'remove') delete (parent as Container)[last]
   else (parent as Container)[last] = value
 }
 

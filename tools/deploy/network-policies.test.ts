@@ -59,7 +59,7 @@ const endpoints: Record<string, Endpoint> = {
   metadata: { address: '169.254.169.254' },
   internet: { address: '93.184.215.14' },
 }
-const ports = [53, 80, 443, 5122, 5432, 6379, 8080, 8787, 8788, 9070, 9180, 9190]
+const ports = [53, 80, 443, 5122, 5432, 6379, 8080, 8787, 8788, 9070, 9180, 9190, 9464]
 
 const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Record<string, string>) =>
   Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
@@ -122,7 +122,7 @@ const flows = Object.keys(endpoints).flatMap((from) =>
 
 const table = [
   // Clients reach the API only; the admin API (8788) is not reachable.
-  ...['postgres', 'redis', 'dns', 'monitoring', 'other', 'neighbor', 'metadata', 'internet'].map(
+  ...['postgres', 'redis', 'dns', 'other', 'neighbor', 'metadata', 'internet'].map(
     (client) => `${client} api: 8787`,
   ),
   ...['api local: 9190', 'api restate: 8080', 'api postgres: 5432', 'api redis: 6379', 'api dns: 53'],
@@ -131,6 +131,7 @@ const table = [
   ...['worker dns: 53', 'worker internet: any'],
   ...['restate worker: 9180', 'restate dns: 53'],
   // components/service-monitor and components/pull-models
+  ...['api', 'worker', 'local'].map((role) => `monitoring ${role}: ${role === 'api' ? '8787 9464' : '9464'}`),
   'monitoring restate: 5122',
   ...['pull-models dns: 53', 'pull-models internet: 443'],
 ]

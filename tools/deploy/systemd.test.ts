@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { settings } from '@kinora/gateway/config'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { repeatForMs } from '../../gateway/src/platform/while-unavailable.ts'
 import { compose, root } from './manifests.ts'
 
 const folder = join(root, 'deploy/systemd')
@@ -116,9 +117,19 @@ test.for([...decoding, 'migrate'])('every environment variable of %s is a settin
   }
 })
 
+const exampleEnvironment = () =>
+  [...readFileSync(join(folder, 'kinora.env.example'), 'utf8').matchAll(/^(\w+)=(.*)$/gm)].map(
+    ([, name = '', given = '']) => [name, given] as const,
+  )
+
+test('the API, which only a proxy on the same machine reaches, trusts that proxy', () => {
+  const given = Object.fromEntries(exampleEnvironment())
+  expect([given['HOST'], environmentOf('api')['HOST']]).toEqual([undefined, undefined])
+  expect(settings.TRUSTED_PROXIES.read(given['TRUSTED_PROXIES'] ?? '')).toEqual([settings.HOST.default])
+})
+
 test('every variable of the example environment file is a setting, and no secret has a value', () => {
-  const lines = readFileSync(join(folder, 'kinora.env.example'), 'utf8').matchAll(/^(\w+)=(.*)$/gm)
-  for (const [, name = '', given = ''] of lines) {
+  for (const [name, given] of exampleEnvironment()) {
     expect(Object.keys(settings)).toContain(name)
     if (/SECRETS|PASSWORD/.test(name)) expect(given).toBe('')
   }
@@ -142,9 +153,12 @@ test.for(decoding)('%s requires the sandbox and writes to its own state director
 })
 
 test.for(decoding)(
-  '%s is killed only after DRAIN_SECONDS, and is not restarted with invalid settings',
+  '%s is killed only after DRAIN_SECONDS (a worker after it could record), and is not restarted with invalid settings',
   (role) => {
-    expect(Number(value(role, 'TimeoutStopSec'))).toBeGreaterThan(Number(settings.DRAIN_SECONDS.default))
+    const recordSeconds = role === 'worker' ? repeatForMs / 1_000 : 0
+    expect(Number(value(role, 'TimeoutStopSec'))).toBeGreaterThan(
+      Number(settings.DRAIN_SECONDS.default) + recordSeconds,
+    )
     expect(unit(role)).toMatchObject({
       KillMode: ['mixed'],
       KillSignal: ['SIGTERM'],
@@ -176,4 +190,11 @@ test('Restate has the settings of compose.yaml, listens on this machine only, an
   expect(environmentOf('restate')).toEqual({ ...environment, ...own })
   expect(value('restate', 'LoadCredential')).toBe('private.pem:/etc/kinora/identity/private.pem')
   expect(value('worker', 'LoadCredential')).toBe('public.key:/etc/kinora/identity/public.key')
+})
+
+test('each role serves its metrics at a port of its own, on this machine only', () => {
+  const given = decoding.map((role) => environmentOf(role))
+  expect(given.map((each) => each['METRICS_PORT'])).toEqual(['9464', '9465', '9466'])
+  for (const each of given) expect(each).not.toHaveProperty('METRICS_HOST')
+  expect(settings.METRICS_HOST.default).toBe('127.0.0.1')
 })

@@ -5,11 +5,12 @@ const past = 1_767_225_600
 const future = 1_798_761_600
 const textCharactersMax = 400
 
-const isTime = (name: string) => /(?:_at|_time)$|^(?:at|created|until|period|from|to)$/.test(name)
+const isTime = (name: string) => /(?:_at|_time)$|^(?:at|as_of|created|until|since|period|from|to)$/.test(name)
 const isFuture = (name: string) => /^(?:expires|ends|cycle_ends|resets|deadline)_at$|^until$/.test(name)
 /** Estimates depend on the machine, and are absent while they are unknown. */
 const isEstimate = (name: string) => name === 'queue_position' || name === 'time_left_seconds'
-const isDuration = (name: string) => name === 'ms' || name === 'duration_ms'
+const isDuration = (name: string) =>
+  name === 'ms' || name === 'duration_ms' || name === 'worker_seen_seconds_ago'
 
 /** Ids are numbered in the order in which they appear, so that equal ids stay equal. */
 const createText = () => {
@@ -29,12 +30,20 @@ const createText = () => {
         (_, colon: string, remix: string | undefined, id: string) =>
           `${colon}${remix ?? ''}${past}-00${numbered(id, 12)}`,
       )
+      .replace(/\bevt_[0-9a-f]{32}\b/g, (id) => `evt_${numbered(id, 32)}`)
       .replace(/\b[0-9a-f]{64}\b/g, (hash) => numbered(hash, 64))
       .replace(/\bsk-(sub-|admin-)?[0-9A-Za-z]{36}\b/g, (_, kind = '') => `sk-${kind}${'x'.repeat(36)}`)
-      .replace(/…[0-9A-Za-z]{4}(?![0-9A-Za-z])/g, '…xxxx')
+      .replace(/\bwhsec_[0-9A-Za-z+/]{43}=/g, `whsec_${'x'.repeat(43)}=`)
+      .replace(/\bwhpk_[0-9A-Za-z+/]{43}=/g, `whpk_${'x'.repeat(43)}=`)
+      .replace(/\bevt_[0-9a-f]{32}\b/g, (id) => `evt_${numbered(id, 32)}`)
+      .replace(/\b[0-9a-f]{16}\b/g, (id) => numbered(id, 16))
+      .replace(/http:\/\/127\.0\.0\.1:\d+\/webhooks/g, 'https://example.com/webhooks')
+      .replace(/…[0-9A-Za-z+/]{4}(?![0-9A-Za-z])/g, '…xxxx')
       .replace(/(?<![\d.-])1[789]\d{8}(?![\d.-])/g, String(past))
       .replace(/expires=\d+&key=[^&"\s]+&signature=[^&"\s]+/g, `expires=${future}&key=k1&signature=xxxx`)
+      .replace(/\d+(?:\.\d+)? s(?= (?:in the queue|until a provider|for the|after it was)\b)/g, '0.4 s')
       .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:9000')
+      .replace(/(?<=\/statements\/)\d{4}-\d\d\b/g, '2026-01')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
 }
 
@@ -57,8 +66,12 @@ const createFix = () => {
     if (typeof value === 'number' && isTime(name)) return isFuture(name) ? future : past
     if (typeof value === 'number' && isDuration(name)) return 12
     if (typeof value === 'string') {
+      if (name === 'day') return '2026-01-01'
+      if (name === 'month') return '2026-01'
       return name === 'next' || name === 'cursor' ? 'xxxx' : shortened(text(value))
     }
+    // The service may have been observed before the call, or not.
+    if (name === 'days' && Array.isArray(value)) return []
     if (Array.isArray(value)) {
       const isLong = value.length > 3 && isObject(value[0])
       return value.slice(0, isLong ? 2 : undefined).map((item) => fixed(item))

@@ -18,7 +18,10 @@ export const createCustomer = async ({ call }: Recorder): Promise<Customer> => {
     path,
     json: { amount_micros: 50_000_000, reason: 'Invoice paid', reference: 'INV-1001' },
   })
-  const { key, secret } = await call('createKey', { path, json: { kind: 'payg', name: 'production' } })
+  const { key, secret } = await call('createKey', {
+    path,
+    json: { kind: 'payg', name: 'production', scopes: ['create', 'read', 'account'] },
+  })
   return { accountId: account.id, keyId: (key as { id: string }).id, key: String(secret) }
 }
 
@@ -39,6 +42,16 @@ const runAccounts = async ({ call }: Recorder, { accountId }: Customer) => {
   await call('getAccount', { path })
   await call('listAccounts', { query: { name: 'Example', limit: '1' } })
   await call('listMovements', { path, query: { limit: '1' } })
+  await call('listAccountStatements', { path })
+  await call('getAccountStatement', {
+    path: { ...path, month: new Date().toISOString().slice(0, 7) },
+  })
+}
+
+const runErasure = async ({ call }: Recorder) => {
+  const { id } = await call('createAccount', { json: { name: 'Former Studio' } })
+  await call('eraseAccount', { path: { id } })
+  await call('getErasure', { path: { id } })
 }
 
 const runKeys = async ({ call }: Recorder, { accountId, keyId }: Customer) => {
@@ -51,6 +64,7 @@ const runKeys = async ({ call }: Recorder, { accountId, keyId }: Customer) => {
 }
 
 const runProviders = async ({ call }: Recorder) => {
+  await call('getHealth')
   await call('listProviders', { query: { limit: '1' } })
   await call('getProvider', { path: { name: 'local' } })
   const model = { id: 'vidB-2' }
@@ -89,14 +103,21 @@ const runProviders = async ({ call }: Recorder) => {
   const path = { name: 'vendor' }
   await call('setProvider', {
     path,
-    json: { kind: 'openai', base_url: 'https://vendor.example/v1', api_key: 'vendor-api-key', slots: 20 },
+    json: {
+      ...{ kind: 'openai', base_url: 'https://vendor.example/v1', api_key: 'vendor-api-key', slots: 20 },
+      ...{ budget_per_day_micros: 200_000_000, budget_stops: true },
+    },
   })
   await call('deleteProvider', { path })
 }
 
 const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks: CreatedTasks) => {
   await call('getTask', { path: { id: tasks.completed } })
+  await call('explainTask', { path: { id: tasks.completed } })
   await call('getTaskOrder', { path: { id: tasks.completed } })
+  await call('listAllEvents', {
+    query: { account_id: customer.accountId, type: 'video.completed', limit: '1' },
+  })
   await call('listTasks', { query: { account_id: customer.accountId, status: 'failed', limit: '1' } })
   const retried = await call('retryTask', { path: { id: tasks.cancelled } })
   await call('cancelTask', { path: { id: retried.id } })
@@ -126,6 +147,7 @@ export const runAdminOperations = async (
   const { call } = recorder
   await runTasks(recorder, customer, tasks)
   await runAccounts(recorder, customer)
+  await runErasure(recorder)
   await runKeys(recorder, customer)
   await call('listPrices', { query: { model: 'vidB-2' } })
   await call('setPrice', { json: { model: 'vidB-2', unit: 'second', unit_micros: 90_000 } })

@@ -1,4 +1,8 @@
 /** Calls every public operation once, in an order in which each finds what it needs. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
 import type { Recorder } from './record.ts'
 
 const isEnded = ({ status }: Record<string, unknown>) => status === 'completed' || status === 'failed'
@@ -11,11 +15,17 @@ export interface CreatedTasks {
 
 const runVideos = async ({ call, callUntil }: Recorder): Promise<CreatedTasks> => {
   const video = { model: 'vidB-2', prompt: 'A whale swims through a calm sea', seconds: 4, size: '480x480' }
-  const created = await call('createVideo', { form: video })
+  const created = await call('createVideo', { form: { ...video, metadata: '{"team":"films"}' } })
   const path = { id: created.id }
   await callUntil('getVideo', { path, query: { wait: '30' } }, isEnded)
   await call('followVideo', { path })
   await call('listVideos', { query: { limit: '1' } })
+  // An event is listed when no older transaction is open.
+  await callUntil(
+    'listEvents',
+    { query: { type: 'video.completed', limit: '1' } },
+    ({ data }) => (data as unknown[]).length > 0,
+  )
   const content = await call('getVideoContent', { path })
   const link = new URL(String(content['video_url']))
   const [, , id = '', name = ''] = link.pathname.split('/')
@@ -73,12 +83,41 @@ const runAudio = async ({ url, call, callUntil }: Recorder, key: string): Promis
   await call('deleteTranscriptionTask', { path })
 }
 
+const currentMonth = () => new Date().toISOString().slice(0, 7)
+const runWebhooks = async ({ call, callUntil }: Recorder): Promise<void> => {
+  const receiver = createServer((request, response) => request.resume().on('end', () => response.end('ok')))
+  await once(receiver.listen(0, '127.0.0.1'), 'listening')
+  const { port } = receiver.address() as AddressInfo
+  const created = await call('createWebhookEndpoint', {
+    json: { url: `http://127.0.0.1:${port}/webhooks`, events: ['video.completed', 'video.failed'] },
+  })
+  const path = { id: created.id }
+  await call('listWebhookEventTypes')
+  await call('listWebhookEndpoints', { query: { limit: '1' } })
+  await call('getWebhookEndpoint', { path })
+  await call('updateWebhookEndpoint', { path, json: { name: 'Production' } })
+  await call('postWebhookEndpoint', { path, json: { concurrency: 20 } })
+  await call('rotateWebhookEndpointSecret', { path, json: { overlap_seconds: 3_600 } })
+  await call('redeliverWebhookEndpoint', { path, json: { since: 1_798_761_600 } })
+  const delivery = { id: (await call('testWebhookEndpoint', { path, json: { type: 'video.completed' } })).id }
+  await callUntil('getWebhookDelivery', { path: delivery }, ({ state }) => state === 'delivered')
+  await call('listWebhookDeliveries', { query: { limit: '1' } })
+  await call('redeliverWebhookDelivery', { path: delivery })
+  await callUntil('getWebhookDelivery', { path: delivery }, ({ state }) => state === 'delivered')
+  await call('deleteWebhookEndpoint', { path })
+  await call('getWebhookKeys')
+  receiver.close()
+}
+
 export const runPublicOperations = async (recorder: Recorder, key: string): Promise<CreatedTasks> => {
   const { call } = recorder
   await call('getMe')
   await call('listModels')
   await call('getModel', { path: { id: 'vidB-2' } })
   await call('getErrorDocs')
+  await call('getWebhookSecret')
+  await call('rotateWebhookSecret', { json: { overlap_seconds: 3_600 } })
+  await call('getStatus')
   await call('getOpenapi')
   const tasks = await runVideos(recorder)
   await runAudio(recorder, key)
@@ -90,5 +129,21 @@ export const runPublicOperations = async (recorder: Recorder, key: string): Prom
   })
   await call('getReceipt', { path: { id: tasks.completed } })
   await call('getUsage', { query: { group_by: 'model', scope: 'account' } })
+  await call('listStatements')
+  await call('getStatement', { path: { month: currentMonth() } })
+  await call('getOwnAccount', {})
+  await call('updateOwnAccount', {
+    json: { balance_alert_micros: 20_000_000, spend_alerts: [100_000_000, 500_000_000] },
+  })
+  const account = await call('createAccountKey', {
+    json: { name: 'Uploads', scopes: ['create'], models: ['vidB-2'] },
+  })
+  const { id } = account['key'] as { id: string }
+  await call('listAccountKeys', { query: { limit: '1' } })
+  await call('getAccountKey', { path: { id } })
+  await call('updateAccountKey', { path: { id }, json: { scopes: ['create', 'read'] } })
+  await call('rotateAccountKey', { path: { id }, json: { overlap_seconds: 3_600 } })
+  await call('deleteAccountKey', { path: { id } })
+  await runWebhooks(recorder)
   return tasks
 }

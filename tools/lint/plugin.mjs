@@ -1,6 +1,7 @@
 import { boundaries } from './boundaries.mjs'
 import { disableReasons } from './disable-reasons.mjs'
 import { importCycles } from './import-cycles.mjs'
+import { logTexts } from './log-texts.mjs'
 import { wallClock } from './wall-clock.mjs'
 
 /** The oxlint plugin with the rules of this project. */
@@ -10,6 +11,7 @@ export default {
     boundaries,
     'disable-reasons': disableReasons,
     'import-cycles': importCycles,
+    'log-texts': logTexts,
     'wall-clock': wallClock,
   },
 }

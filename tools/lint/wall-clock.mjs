@@ -13,20 +13,27 @@ export const wallClockFiles = {
     'webhooks/inbound/apply-webhook.ts',
   ],
   'dates at which keys, prices, models, subscriptions, links and files change or expire': [
-    ...['admin/keys/create-operator-key.ts', 'admin/keys/rotate-key.ts', 'admin/prices/set-price.ts'],
+    ...['admin/keys/create-operator-key.ts', 'admin/prices/set-price.ts'],
     ...['auth/authenticate.ts', 'billing/prices/may-be-free.ts', 'models/catalog.ts'],
     ...['billing/prices/price-list.ts', 'billing/spending/spend.ts'],
-    ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/find-linked-file.ts'],
+    ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/spool-sweep.ts'],
     ...['storage/send-file.ts', 'storage/signed-link.ts', 'transcription-tasks/api/get-transcript.ts'],
-    ...['transcription-tasks/lifecycle/settle-transcription.ts', 'videos/api/source-task.ts'],
+    ...['transcription-tasks/lifecycle/settle-transcription.ts'],
     'videos/lifecycle/store-result.ts',
   ],
-  'dates that a vendor gives or checks': [
+  'dates that a vendor or a receiver of webhooks gives or checks': [
     ...[
+      'webhooks/deliveries/sender.ts',
       'providers/fal/fal-webhook.ts',
       'providers/gemini/service-account.ts',
       'providers/kit/http/classify.ts',
+      'storage/s3/check-bucket.ts',
+      'storage/s3/check-presigned.ts',
+      'readings/observe-certificate.ts',
     ],
+  ],
+  'times in traces, which a collector compares with those of other processes': [
+    'videos/lifecycle/trace-video.ts',
   ],
   'an estimate of the progress, only a hint': ['videos/api/read-status.ts', 'videos/queue/estimate-task.ts'],
 }

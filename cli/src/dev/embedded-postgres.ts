@@ -108,6 +108,10 @@ function settings(port: number): string[] {
     'bgwriter_delay=10s',
     'checkpoint_timeout=30min',
     'log_checkpoints=off',
+    // The log has neither rows nor values. A message names the table and the constraint.
+    'log_error_verbosity=terse',
+    'log_parameter_max_length=0',
+    'log_parameter_max_length_on_error=0',
   ]
 }
 

@@ -22,6 +22,8 @@ interface RestateServerOptions {
   logDirectory: string
   /** Takes effect only on the first start in a directory. */
   partitions?: number
+  /** Settings in place of those below, to show what they are for. */
+  changedSettings?: Record<string, string>
   log?: (message: string) => void
   onGaveUp?: (reason: string) => void
 }
@@ -43,7 +45,11 @@ export async function startRestateServer(options: RestateServerOptions): Promise
   const pidFile = join(directory, 'server.pid')
   await stopEarlierRun(pidFile, baseDirectory)
 
-  const environment = { ...plainEnvironment(options.environment), ...settings(options) }
+  const environment = {
+    ...plainEnvironment(options.environment),
+    ...settings(options),
+    ...options.changedSettings,
+  }
   const server = supervise({
     name: 'restate',
     logDirectory,

@@ -30,3 +30,10 @@ export const codeOf = (error: unknown): string => {
   const { code, cause } = error as { code?: string; cause?: { code?: string } }
   return cause?.code ?? code ?? ''
 }
+
+const marks = { ok: '✓', warning: '▲', failed: '✗', absent: '–' }
+
+export const showMark = (state: Check['state']): string => marks[state]
+
+export const showCheck = ({ name, state, detail, fix }: Check): string =>
+  `${marks[state]} ${name.padEnd(15)} ${detail}${fix === undefined ? '' : `  → ${fix}`}`

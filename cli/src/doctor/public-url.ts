@@ -3,6 +3,8 @@ import { request as requestHttp, type IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 
+import { validityOf, type Validity } from '@kinora/gateway/certificate'
+
 import { absent, codeOf, failed, messageOf, ok, timeoutMs, warning, type Check } from './check.ts'
 
 interface Answer {
@@ -10,7 +12,7 @@ interface Answer {
   location: string | undefined
   body: Record<string, unknown> | undefined
   /** When the certificate is valid; undefined without TLS. */
-  validity: { from: Date; to: Date } | undefined
+  validity: Validity | undefined
 }
 
 const bodyBytesMax = 65_536
@@ -37,16 +39,12 @@ const ask = (url: string): Promise<Answer> =>
     const isTls = url.startsWith('https:')
     const options = { agent: false, signal: AbortSignal.timeout(timeoutMs) }
     const answered = (response: IncomingMessage) => {
-      const { valid_from: from, valid_to: to } = isTls
-        ? (response.socket as TLSSocket).getPeerCertificate()
-        : {}
+      const validity = isTls ? validityOf(response.socket as TLSSocket) : undefined
       const { statusCode: status = 0, headers } = response
       readBody(response).then(
         (body) =>
           resolve({
-            ...{ status, location: headers.location, body },
-            validity:
-              from === undefined || to === undefined ? undefined : { from: new Date(from), to: new Date(to) },
+            ...{ status, location: headers.location, body, validity },
           }),
         reject,
       )

@@ -3,7 +3,7 @@ import { connect } from 'node:http2'
 
 import { inspectDatabase, pingRedis } from '@kinora/gateway/main'
 
-import { absent, codeOf, failed, messageOf, ok, timeoutMs, type Check } from './check.ts'
+import { absent, codeOf, failed, messageOf, ok, timeoutMs, warning, type Check } from './check.ts'
 
 const startsItsOwn = 'kinora dev starts its own'
 
@@ -26,7 +26,7 @@ export const postgres = async (url: string | undefined): Promise<Check> => {
   if (url === undefined || url === '') return absent(name, `DATABASE_URL is not set; ${startsItsOwn}`)
   try {
     const beganAtMs = Date.now()
-    const { migrationProblem, serverMajor, now } = await inspectDatabase({ DATABASE_URL: url })
+    const { migrationProblem, loggingFixes, serverMajor, now } = await inspectDatabase({ DATABASE_URL: url })
     // The time of the server lies between the two, unless a clock is wrong.
     const clockSkewMs = Math.max(beganAtMs - now.getTime(), now.getTime() - Date.now(), 0)
     if (serverMajor < serverMajorMin)
@@ -38,6 +38,13 @@ export const postgres = async (url: string | undefined): Promise<Check> => {
         name,
         `its clock differs from that of this machine by ${seconds} s`,
         'apt-get install chrony',
+      )
+    }
+    if (loggingFixes.length > 0) {
+      return warning(
+        name,
+        'its log may contain rows and values of customers',
+        `as a superuser: ${loggingFixes.join(' ')} Then restart the roles`,
       )
     }
     return ok(name, `version ${serverMajor}, reachable and up to date`)

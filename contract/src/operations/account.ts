@@ -2,6 +2,8 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Page, periodQuery, taskId, Time } from '../fields.ts'
+import { keyScopes } from '../key-scope.ts'
+import { metadataQuery } from '../metadata.ts'
 import { Currency, Micros, Quantity } from '../money.ts'
 import type { Operation } from '../operation.ts'
 
@@ -25,6 +27,9 @@ const MeKey = Type.Object(
     models: Nullable(
       Type.Array(Type.String(), { description: 'Models that the key may use; null for all models.' }),
     ),
+    scopes: Type.Array(Type.String({ enum: [...keyScopes] }), {
+      description: 'What the key may do: `create`, `read`, `account`.',
+    }),
     expires_at: Nullable(Time('When the key expires; null if it does not expire.')),
     dialect: Type.String({
       description: 'Dialect of the responses to this key: `reference` or `openai`.',
@@ -180,7 +185,7 @@ export const Quote = Type.Object({
 })
 export type Quote = Static<typeof Quote>
 
-export const UsageRow = Type.Object({
+export const usageFields = {
   period: Nullable(Time('Start of the hour or day of this row; null if the rows are not grouped by time.')),
   model: Nullable(Type.String({ description: 'Id of the model; null if not grouped by model.' })),
   key_id: Nullable(Type.String({ description: 'Id of the key; null if not grouped by key.' })),
@@ -193,6 +198,15 @@ export const UsageRow = Type.Object({
   refunded_micros: Micros('Amount refunded in the period, also for earlier tasks and requests.'),
   currency: Currency,
   seconds: Quantity('Seconds of generated video or of processed audio.'),
+}
+export const UsageRow = Type.Object({
+  ...usageFields,
+  metadata: Nullable(
+    Type.Record(Type.String(), Nullable(Type.String()), {
+      description:
+        'The values of the metadata keys that the rows are grouped by, as text; a value is null for requests without the key, and those whose metadata was deleted. Null if not grouped by metadata.',
+    }),
+  ),
 })
 export type UsageRow = Static<typeof UsageRow>
 
@@ -210,6 +224,7 @@ export const accountOperations = {
     summary: 'Get the current key and its account',
     description: 'Returns the key of this request with its account, its balance and its limits.',
     access: 'key',
+    scopes: ['create', 'read', 'account'],
     limit: 'read',
     answer: { description: 'The key, its account, its balance and its limits.', schema: Me },
     errors: [],
@@ -221,12 +236,14 @@ export const accountOperations = {
     summary: 'Get usage and cost',
     description: 'Sums up the tasks and requests that ended in a period, and their cost.',
     access: 'key',
+    scopes: ['read', 'account'],
     limit: 'read',
     parameters: {
       optionalQuery: {
         group_by: Type.String({
           default: 'day',
-          description: 'Comma-separated list of `hour`, `day`, `model` and `key`.',
+          description:
+            'Comma-separated list of `hour`, `day`, `model`, `key`, and `metadata.<key>` for up to five keys of your metadata.',
         }),
         scope: Type.String({
           enum: ['key', 'account'],
@@ -234,6 +251,7 @@ export const accountOperations = {
           description: 'Whether to count this key only or all keys of its account.',
         }),
         ...periodQuery,
+        ...metadataQuery,
         format: UsageFormat,
       },
     },
@@ -247,6 +265,7 @@ export const accountOperations = {
     summary: 'Get the receipt of a task or request',
     description: 'Returns the cost of a task or request and how it was calculated.',
     access: 'key',
+    scopes: ['read', 'account'],
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The receipt.', schema: Receipt },

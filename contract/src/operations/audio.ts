@@ -3,6 +3,7 @@ import { Type, type Static, type TSchema } from 'typebox'
 
 import { ModelId, Nullable, ObjectType, ReadByEndpoint } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
+import { RequestMetadata } from '../metadata.ts'
 import {
   errorsOfAudioFiles,
   errorsOfBodies,
@@ -52,6 +53,7 @@ export const recordingFields = {
       description: 'Sampling temperature. Higher values make the output more random.',
     }),
   ),
+  metadata: Type.Optional(RequestMetadata),
 }
 
 const responseFormat = Type.Optional(
@@ -85,6 +87,7 @@ export const TranslationForm = Type.Object({
   prompt: recordingFields.prompt,
   response_format: responseFormat,
   temperature: recordingFields.temperature,
+  metadata: recordingFields.metadata,
 })
 
 /** The body of `POST /v1/audio/speech`. */
@@ -130,6 +133,7 @@ export const SpeechBody = Type.Object({
       description: 'Whether to send the audio as plain bytes or as base64 in server-sent events.',
     }),
   ),
+  metadata: Type.Optional(RequestMetadata),
 })
 
 const start = Type.Number({ description: 'Start, in seconds from the beginning of the recording.' })
@@ -165,7 +169,7 @@ export const Transcription = Type.Object({
     }),
   ),
   language: Type.Optional(
-    Type.String({ description: 'English name of the spoken language, in lower case.' }),
+    Type.String({ description: 'English name of the language of the text, in lower case.' }),
   ),
   duration: Type.Optional(Type.Number({ description: 'Duration of the recording in seconds.' })),
   segments: Type.Optional(
@@ -240,6 +244,7 @@ export const audioOperations = {
     summary: 'List voices',
     description: 'Lists the voices of the models that the key may use, with a recording of each.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     answer: {
       description: 'The voices.',
@@ -280,6 +285,7 @@ export const audioOperations = {
     description:
       'Transcribes a recording of up to 25 MB in the language that is spoken. Use a transcription task for longer recordings.',
     access: 'key',
+    scopes: ['create'],
     limit: 'audio',
     creates: true,
     body: {
@@ -309,8 +315,10 @@ export const audioOperations = {
     method: 'POST',
     path: '/v1/audio/translations',
     summary: 'Translate a recording into English',
-    description: 'Transcribes a recording of up to 25 MB and translates the text into English.',
+    description:
+      'Transcribes a recording of up to 25 MB and translates the text into English. The built-in provider leaves a passage in the spoken language if its translation is too uncertain, as often for a few words. The header `X-Translation` is then `none` if no passage is translated, or `partial`; `avg_logprob` and `no_speech_prob` of the segments in `verbose_json` show how certain each is.',
     access: 'key',
+    scopes: ['create'],
     limit: 'audio',
     creates: true,
     body: {
@@ -319,7 +327,12 @@ export const audioOperations = {
       sizeBytesMax: audioBytesMax + mebibyte,
       fileBytesMax: audioBytesMax,
     },
-    answer: { description: 'The English text, in the requested format.', schema: Transcription, texts: true },
+    answer: {
+      description:
+        'The English text, in the requested format. With the header `X-Translation`, all of it (`none`) or a part (`partial`) is in the spoken language.',
+      schema: Transcription,
+      texts: true,
+    },
     errors: [
       ...errorsOfBodies,
       ...errorsOfAudioFiles,
@@ -337,6 +350,7 @@ export const audioOperations = {
     description:
       'Speaks a text with one of the voices of a model. The audio is streamed while it is generated.',
     access: 'key',
+    scopes: ['create'],
     limit: 'audio',
     creates: true,
     body: { form: null, json: [SpeechBody], sizeBytesMax: mebibyte },

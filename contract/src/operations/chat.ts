@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { ModelId, Nullable, ObjectType, ReadByEndpoint, Time } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
+import { RequestMetadata } from '../metadata.ts'
 import {
   errorsOfBodies,
   errorsOfModels,
@@ -54,6 +55,7 @@ export const ChatBody = Type.Object(
     top_p: topP,
     max_tokens: tokens('Validated, but without effect: the length of a video is not counted in tokens.'),
     max_completion_tokens: tokens('Validated, but without effect, like `max_tokens`.'),
+    metadata: Type.Optional(RequestMetadata),
   },
   { title: 'Video models' },
 )
@@ -142,6 +144,7 @@ export const DialogueBody = Type.Object(
     n: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 128, default: 1, description: 'Number of replies.' }),
     ),
+    metadata: Type.Optional(RequestMetadata),
   },
   { title: 'Dialogue models' },
 )
@@ -192,7 +195,12 @@ export const ChatChunk = Type.Object({
       delta: Type.Object(
         {
           role: Type.Optional(Type.Literal('assistant', { description: 'Always `assistant`.' })),
-          content: Type.Optional(Type.String({ description: 'The next part of the text.' })),
+          content: Type.Optional(
+            Type.String({
+              description:
+                'The next part of the text. For a video model: one line with its newline, `task_id: <id>`, `progress: <percent>%` or `video_url: <url>`.',
+            }),
+          ),
         },
         { description: 'What this event adds to the message.' },
       ),
@@ -251,6 +259,7 @@ export const chatOperations = {
     description:
       'Generates the next message of a conversation. A dialogue model replies with text or audio; a video model replies with a link to a video.',
     access: 'key',
+    scopes: ['create'],
     limit: 'chat',
     creates: true,
     body: { form: null, json: [ChatBody, DialogueBody], sizeBytesMax: 88 * mebibyte, spoolsTexts: true },

@@ -11,7 +11,10 @@ export const ModelEngine = Type.Object(
   {
     name: Type.String({ description: 'The engine that currently serves the model.' }),
     wanted: Type.String({ description: 'The best engine for this model.' }),
-    quality: Type.String({ description: 'One sentence about the quality of the current engine.' }),
+    quality: Type.String({
+      description:
+        'The quality of the current engine, and of the one for other languages, timestamps and translation if that is another.',
+    }),
     pull: Type.Optional(
       Type.String({ description: 'The command that installs the best engine, if it is missing.' }),
     ),
@@ -136,6 +139,7 @@ export const modelOperations = {
     description:
       'Lists the models that this key may use, in a stable order. An alias is listed after its model, with what is different under that name.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     answer: { description: 'The models.', schema: ModelList },
     errors: [],
@@ -147,6 +151,7 @@ export const modelOperations = {
     summary: 'Get a model',
     description: 'Returns one model that this key may use.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: { path: { id: Type.String({ description: 'Id or alias of the model.' }) } },
     answer: { description: 'The model.', schema: Model },

@@ -3,7 +3,9 @@ import { Type } from 'typebox'
 
 import { ReadByEndpoint, taskId } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
+import { RequestMetadata } from '../metadata.ts'
 import { errorsOfBodies, errorsOfSources, errorsOfTasks, type Operation } from '../operation.ts'
+import { webhookParameters } from '../webhook-parameters.ts'
 import { AnyVideo, Prompt } from './video-fields.ts'
 import { sizesOfFamilyB } from './videos.ts'
 
@@ -16,6 +18,8 @@ export const RemixBody = Type.Object({
       description: 'Width and height of the new video in pixels. Defaults to the size of the original.',
     }),
   ),
+  ...webhookParameters('video'),
+  metadata: Type.Optional(RequestMetadata),
 })
 
 /** `POST /v1/videos/edits`. */
@@ -27,6 +31,8 @@ export const EditBody = Type.Object({
     properties: { id: { type: 'string', description: 'Id of the completed video.' } },
     description: 'The video to edit: one of your completed videos. Uploaded videos are not supported.',
   }),
+  ...webhookParameters('video'),
+  metadata: Type.Optional(RequestMetadata),
 })
 
 export const remixOperations = {
@@ -38,6 +44,7 @@ export const remixOperations = {
     description:
       'Creates a new video from a completed one, with another prompt. The new video has the model and the duration of the original.',
     access: 'key',
+    scopes: ['create'],
     limit: 'create',
     creates: true,
     parameters: { path: taskId },
@@ -53,6 +60,7 @@ export const remixOperations = {
     description:
       'Creates a new video from a completed one, as `POST /v1/videos/{id}/remix` does. The `openai` SDKs send the id of the video in the body.',
     access: 'key',
+    scopes: ['create'],
     limit: 'create',
     creates: true,
     body: { form: [EditBody], json: [EditBody], sizeBytesMax: mebibyte },

@@ -15,7 +15,9 @@ import {
   Time,
 } from '../fields.ts'
 import { gibibyte, mebibyte } from '../limits.ts'
+import { Metadata, metadataQuery } from '../metadata.ts'
 import { errorsOfAudioFiles, errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
+import { webhookParameters } from '../webhook-parameters.ts'
 import { recordingFields, Transcription, transcriptFormats } from './audio.ts'
 
 /** The form of `POST /v1/audio/transcription-tasks`. */
@@ -29,6 +31,7 @@ export const TranscriptionTaskForm = Type.Object({
         '`transcribe` keeps the spoken language. `translate` produces English text, if the model supports it.',
     }),
   ),
+  ...webhookParameters('transcription_task'),
 })
 
 export const TranscriptionTask = Type.Object({
@@ -51,6 +54,7 @@ export const TranscriptionTask = Type.Object({
     description: 'Duration of the recording in seconds. The price depends on it.',
   }),
   error: Nullable(Type.Object(taskErrorFields, { description: 'Why the task failed; null otherwise.' })),
+  metadata: Type.Optional(Metadata),
 })
 export type TranscriptionTask = Static<typeof TranscriptionTask>
 
@@ -74,6 +78,7 @@ export const transcriptionTaskOperations = {
     description:
       'Creates a task that transcribes a recording of up to 1 GiB. Read the task until it is completed, then read its transcript in any format.',
     access: 'key',
+    scopes: ['create'],
     limit: 'create',
     creates: true,
     body: {
@@ -92,8 +97,9 @@ export const transcriptionTaskOperations = {
     summary: 'List transcription tasks',
     description: 'Lists the transcription tasks of all keys of the account.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
-    parameters: { optionalQuery: listQuery },
+    parameters: { optionalQuery: { ...listQuery, ...metadataQuery } },
     answer: { description: 'A page of transcription tasks.', schema: TranscriptionTaskList },
     errors: ['invalid_parameter'],
   },
@@ -104,6 +110,7 @@ export const transcriptionTaskOperations = {
     summary: 'Get a transcription task',
     description: 'Returns the current state of a transcription task.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The current state of the task.', schema: TranscriptionTask },
@@ -117,6 +124,7 @@ export const transcriptionTaskOperations = {
     description:
       'Returns the text of a completed transcription task. The transcript can be read in several formats, one per request.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: {
       path: taskId,
@@ -139,6 +147,7 @@ export const transcriptionTaskOperations = {
     description:
       'Deletes a transcription task with its recording and its text. A running task is stopped; the part already transcribed is charged.',
     access: 'key',
+    scopes: ['create'],
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The task was deleted.', schema: DeletedTranscriptionTask },

@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Progress, ReadByEndpoint, taskErrorFields, TaskId, Time } from '../fields.ts'
+import { Metadata } from '../metadata.ts'
 
 /** The states of a task. Some responses to a creation also use `queued`. */
 export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as const
@@ -118,10 +119,6 @@ export const Status = Type.String({
   enum: [...videoStatuses, 'queued', 'in_progress'],
   description:
     'State of the task. In the `openai` dialect, `queued` and `in_progress` replace `pending` and `processing`.',
-})
-
-const Metadata = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
-  description: 'The metadata that was sent with the request.',
 })
 
 const rangeOf = (description: string) =>

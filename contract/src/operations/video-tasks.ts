@@ -3,7 +3,9 @@ import { Type, type Static } from 'typebox'
 
 import { ModelId, TaskId } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
+import { Metadata, RequestMetadata } from '../metadata.ts'
 import { errorsOfBodies, errorsOfTasks, type Operation } from '../operation.ts'
+import { webhookParameters } from '../webhook-parameters.ts'
 import {
   CharacterTimestamps,
   CharacterUrl,
@@ -44,6 +46,8 @@ export const FamilyAVideoTask = Type.Object(
     image_roles: Type.Optional(ImageRoles),
     ...referenceClips,
     sound: Type.Optional(Sound),
+    ...webhookParameters('video'),
+    metadata: Type.Optional(RequestMetadata),
   },
   { title: 'Family A' },
 )
@@ -78,6 +82,8 @@ export const FamilyBVideoTask = Type.Object(
     private: Type.Optional(Private),
     character_url: Type.Optional(CharacterUrl),
     character_timestamps: Type.Optional(CharacterTimestamps),
+    ...webhookParameters('video'),
+    metadata: Type.Optional(RequestMetadata),
   },
   { title: 'Family B' },
 )
@@ -100,6 +106,7 @@ export const VideoTaskView = Type.Object({
   status_update_time: UpdatedAt,
   error: Failure,
   notice: Notice,
+  metadata: Type.Optional(Metadata),
 })
 export type VideoTaskView = Static<typeof VideoTaskView>
 
@@ -112,6 +119,7 @@ export const videoTaskOperations = {
     description:
       'Creates a task that generates a video, with the parameters of the create-and-query API. Read the task with `GET /v1/video/query` until it is completed. The cost is held now and charged when the video is completed.',
     access: 'key',
+    scopes: ['create'],
     limit: 'create',
     creates: true,
     body: {
@@ -131,6 +139,7 @@ export const videoTaskOperations = {
     description:
       'Returns the current state of a video task. With `wait`, the response is delayed until the task ends.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: {
       optionalQuery: { id: Type.String({ description: 'Id of the task. Required.' }), ...waitQuery },

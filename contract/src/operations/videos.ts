@@ -13,7 +13,9 @@ import {
   taskId,
 } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
+import { metadataQuery, RequestMetadata } from '../metadata.ts'
 import { errorsOfBodies, errorsOfSources, errorsOfTasks, type Operation } from '../operation.ts'
+import { webhookParameters } from '../webhook-parameters.ts'
 import {
   AnyVideo,
   CharacterTimestamps,
@@ -52,6 +54,8 @@ export const FamilyAVideoForm = Type.Object(
     ...referenceClips,
     sound: Type.Optional(Sound),
     watermark: Type.Optional(Watermark),
+    ...webhookParameters('video'),
+    metadata: Type.Optional(RequestMetadata),
   },
   { title: 'Family A' },
 )
@@ -78,12 +82,7 @@ export const FamilyBVideoForm = Type.Object(
         description: "Name of a style preset, passed to the model's provider.",
       }),
     ),
-    metadata: Type.Optional(
-      ReadByEndpoint({
-        type: 'string',
-        description: 'A JSON object with up to 16 values of your own, stored with the task.',
-      }),
-    ),
+    metadata: Type.Optional(RequestMetadata),
     character_url: Type.Optional(CharacterUrl),
     character_timestamps: Type.Optional(CharacterTimestamps),
     character_from_task: Type.Optional(
@@ -108,6 +107,7 @@ export const FamilyBVideoForm = Type.Object(
         description: 'How to create the character. Ignored if the request has no character video or task.',
       }),
     ),
+    ...webhookParameters('video'),
   },
   { title: 'Family B' },
 )
@@ -127,6 +127,7 @@ export const videoOperations = {
     summary: 'Create a video',
     description: `Creates a task that generates a video. Read the task with \`GET /v1/videos/{id}\` until it is completed, or follow its events. The cost is held now and charged when the video is completed; a failed task costs nothing. Under \`/openai/v1\`, \`model\`, \`seconds\` and \`size\` have the defaults of the \`openai\` SDKs: \`${defaultModel}\`, ${defaultSeconds} and \`${defaultSize}\`.`,
     access: 'key',
+    scopes: ['create'],
     limit: 'create',
     creates: true,
     body: {
@@ -146,6 +147,7 @@ export const videoOperations = {
     description:
       'Returns the current state of a video task, with a fresh link to the video once it is completed. With `wait`, the response is delayed until the task ends. Until then the headers `X-Queue-Position` and `X-Time-Left` (seconds) estimate its place in the queue and the time left, each as a range such as `3-12`, as far as they are known.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: { path: taskId, optionalQuery: waitQuery },
     answer: { description: 'The current state of the task.', schema: AnyVideo },
@@ -158,8 +160,9 @@ export const videoOperations = {
     summary: 'List videos',
     description: 'Lists the video tasks of all keys of the account.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
-    parameters: { optionalQuery: listQuery },
+    parameters: { optionalQuery: { ...listQuery, ...metadataQuery } },
     answer: { description: 'A page of video tasks.', schema: VideoList },
     errors: ['invalid_parameter'],
   },
@@ -170,6 +173,7 @@ export const videoOperations = {
     summary: 'Delete a video',
     description: 'Deletes a task that has ended, and its video. Cancel a running task before you delete it.',
     access: 'key',
+    scopes: ['create'],
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The task was deleted.', schema: DeletedVideo },
@@ -183,6 +187,7 @@ export const videoOperations = {
     description:
       'Cancels a task whose video is not finished. The task fails with `task_cancelled`, and nothing is charged. If the task has ended, or its provider has already finished the video, the request has no effect.',
     access: 'key',
+    scopes: ['create'],
     limit: 'read',
     parameters: { path: taskId },
     answer: { description: 'The state of the task after the request.', schema: AnyVideo },
@@ -194,8 +199,9 @@ export const videoOperations = {
     path: '/v1/videos/{id}/content',
     summary: 'Download a video',
     description:
-      'Returns the result of a completed task. By default the response is JSON with a link. With `variant`, or with `Accept: video/mp4` or `Accept: application/octet-stream`, the response is the file itself; `Range` requests are supported.',
+      'Returns the result of a completed task. By default the response is JSON with a link. With `variant`, or with `Accept: video/mp4` or `Accept: application/octet-stream`, the response is the file itself, or a redirect to it, which needs no API key; `Range` requests are supported.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: {
       path: taskId,
@@ -225,6 +231,7 @@ export const videoOperations = {
     description:
       'Streams the events of a task as server-sent events until the task ends. To resume a stream, send the id of the last received event in the `Last-Event-ID` header. If the key is revoked or the account is suspended, the stream ends with an event `error`, whose data is the error object.',
     access: 'key',
+    scopes: ['read'],
     limit: 'read',
     parameters: {
       path: taskId,

@@ -42,7 +42,7 @@ export const findKeySummary = async (
                       'resetsAt', extract(epoch from date_trunc(period, current_start + ('1 ' || period)::interval, 'utc'))::bigint)
                     order by array_position(array['hour', 'day', 'week', 'month'], period)), '[]')
                from key_budgets, date_trunc(period, now(), 'utc') current_start where key_id = k.id) as budgets,
-            a.spend_cap_micros as "spendCapMicros",
+            least(a.spend_cap_micros, g.spend_cap_micros) as "spendCapMicros",
             (select coalesce(sum(spent_micros), 0) from balances
               where account_id = a.id
                 and spent_since >= date_trunc('month', now() at time zone 'utc')::date) as "spentMicros",
@@ -53,6 +53,7 @@ export const findKeySummary = async (
             (select count(*) from open_tasks where account_id = a.id and stage = 'accepted') as waiting
        from keys k
        join accounts a on a.id = k.account_id
+       left join account_budgets g on g.account_id = a.id
        left join balances b on b.account_id = a.id and b.wallet = $2
        left join key_quotas q on q.key_id = k.id
        left join subscriptions s on s.account_id = a.id

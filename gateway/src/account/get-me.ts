@@ -71,6 +71,7 @@ export const getMe =
           hint: found.hint,
           kind: caller.kind,
           models: caller.models ?? null,
+          scopes: caller.scopes,
           expires_at: unixOrNull(found.expiresAt),
           dialect: caller.dialect,
         },

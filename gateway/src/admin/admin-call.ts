@@ -3,7 +3,10 @@ import type { Operation } from '@kinora/contract/operation'
 import type { Call, Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 
-/** The content of an audit entry. It must not contain secrets, their hashes, or what customers send. */
+/**
+ * The content of an audit entry. It must not contain secrets, their hashes, or what customers send. `audited-value.ts`
+ * leaves names out of accounts, keys and movements.
+ */
 export interface Change {
   /** The operation's id. */
   action: string

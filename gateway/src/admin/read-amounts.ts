@@ -18,8 +18,12 @@ const assertCurrency = (value: unknown, currency: string, path: string): void =>
 }
 
 /** Reads a body with amounts, and rejects amounts in another currency. */
-export const readAmounts = <Schema extends TObject>(call: Call, schema: Schema): Static<Schema> => {
+export const readAmounts = <Schema extends TObject>(
+  call: Pick<Call, 'read'>,
+  schema: Schema,
+  currency: string,
+): Static<Schema> => {
   const given = call.read(schema)
-  assertCurrency(given, call.operator.currency, '')
+  assertCurrency(given, currency, '')
   return given
 }

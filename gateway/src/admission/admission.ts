@@ -8,6 +8,7 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { rejection } from '../platform/metrics/rejections.ts'
 import { addressPrefixOf } from './address-prefix.ts'
 import { createArrivingUploads, type ArrivingUpload } from './arriving-uploads.ts'
 
@@ -140,7 +141,10 @@ export const createAdmission = (limits: AdmissionLimits): Admission => {
         // A closed ticket acquires nothing, even if the handler still runs.
         if (isClosed || amount === 0) return
         const scope = findExceeded(resource, amount)
-        if (scope !== undefined) throw refusalOf(resource, scope, limitOf(resource, scope, isOperator))
+        if (scope !== undefined) {
+          const reason = resource === 'requests' || resource === 'uploads' ? 'concurrency' : 'bytes'
+          throw rejection(reason, refusalOf(resource, scope, limitOf(resource, scope, isOperator)))
+        }
         add(resource, amount)
       }
       const release = (resource: Resource) => add(resource, -held[resource])

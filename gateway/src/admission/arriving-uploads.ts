@@ -5,6 +5,8 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { rejection } from '../platform/metrics/rejections.ts'
+
 export interface ArrivingUpload {
   /** The rate of the last seconds. */
   bytesPerSecond: () => number
@@ -27,10 +29,13 @@ const pressureFrom = 0.5
 const rateFactorMax = 4
 
 const aborted = () =>
-  new ApiError('rate_limit_exceeded', {
-    message: `This server receives as many uploads as it can, and most of them are yours, so the slowest one was aborted. Send fewer at once, and try again in ${retryAfterSeconds} s.`,
-    headers: { 'retry-after': retryAfterSeconds },
-  })
+  rejection(
+    'concurrency',
+    new ApiError('rate_limit_exceeded', {
+      message: `This server receives as many uploads as it can, and most of them are yours, so the slowest one was aborted. Send fewer at once, and try again in ${retryAfterSeconds} s.`,
+      headers: { 'retry-after': retryAfterSeconds },
+    }),
+  )
 
 export const createArrivingUploads = (): ArrivingUploads => {
   const byOwner = new Map<string, Set<ArrivingUpload>>()

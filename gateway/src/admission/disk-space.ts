@@ -2,6 +2,8 @@ import { statfs } from 'node:fs/promises'
 
 import { ApiError } from '@kinora/contract/errors'
 
+import { rejection } from '../platform/metrics/rejections.ts'
+
 /** Refuses uploads while the disk of the spool has less free space than the minimum. */
 export interface DiskSpace {
   /** Throws if the minimum would not be free after writing this many bytes. */
@@ -24,10 +26,13 @@ export const createDiskSpace = (directory: string, freeBytesMin: number): DiskSp
   return {
     assertFree: async (neededBytes = 0) => {
       if ((await freeBytes()) - neededBytes >= freeBytesMin) return
-      throw new ApiError('service_unavailable', {
-        message: 'This server has too little disk space for uploads at the moment.',
-        headers: { 'retry-after': '30' },
-      })
+      throw rejection(
+        'bytes',
+        new ApiError('service_unavailable', {
+          message: 'This server has too little disk space for uploads at the moment.',
+          headers: { 'retry-after': '30' },
+        }),
+      )
     },
   }
 }

@@ -38,6 +38,11 @@ export type FairQueue = <Result>(
   options?: EntryOptions,
 ) => Promise<Result>
 
+/** A queue with the numbers of its entries. */
+export interface ObservedQueue extends FairQueue {
+  entries: () => { running: number; waiting: number }
+}
+
 interface EntryOptions {
   /** Whether the entry may take long. */
   isLong?: boolean
@@ -59,7 +64,8 @@ interface Lane {
 export const createFairQueue = (
   limits: FairQueueLimits,
   refusalOf: (scope: Scope, limit: number) => Error,
-): FairQueue => {
+  onStart: (waitedMs: number) => void = () => undefined,
+): ObservedQueue => {
   /** By account, ordered by the time of the last start, oldest first. */
   const lanes = new Map<string, Lane>()
   const counts = new Map<string, number>()
@@ -154,12 +160,14 @@ export const createFairQueue = (
       startWaiting()
     })
 
-  return async (submitter, signal, work, { isLong = false } = {}) => {
+  const run: FairQueue = async (submitter, signal, work, { isLong = false } = {}) => {
     signal.throwIfAborted()
     const leave = enter(submitter)
     const lane = laneOf(submitter.accountId)
+    const enteredMs = performance.now()
     try {
       await waitForSlot(lane, signal, isLong)
+      onStart(performance.now() - enteredMs)
       try {
         signal.throwIfAborted()
         return await work(signal)
@@ -174,4 +182,9 @@ export const createFairQueue = (
       startWaiting()
     }
   }
+  const entries = () => ({
+    running,
+    waiting: lanes.values().reduce((sum, { waiting }) => sum + waiting.size, 0),
+  })
+  return Object.assign(run, { entries })
 }

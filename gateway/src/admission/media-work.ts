@@ -5,6 +5,8 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { measure, observe, type LabelsOf } from '../platform/metrics/metrics.ts'
+import { rejection } from '../platform/metrics/rejections.ts'
 import type { ScopeLimits } from './admission.ts'
 import { createFairQueue, type FairQueue, type FairQueueLimits } from './fair-queue.ts'
 import { noLimits } from './limits.ts'
@@ -28,16 +30,32 @@ const refusalFor = (subject: string) => (scope: keyof ScopeLimits, limit: number
   const headers = { 'retry-after': retryAfterSeconds }
   if (scope === 'total') {
     const message = `Too many ${subject} are being processed at the moment. Try again in ${retryAfterSeconds} s.`
-    return new ApiError('service_unavailable', { message, headers })
+    return rejection('media_work', new ApiError('service_unavailable', { message, headers }))
   }
   const message = `Concurrency limit reached: ${limit} ${subject} in process for this ${scope}. Try again in ${retryAfterSeconds} s.`
-  return new ApiError('rate_limit_exceeded', { message, headers })
+  return rejection('media_work', new ApiError('rate_limit_exceeded', { message, headers }))
+}
+
+type QueueName = NonNullable<LabelsOf<'kinora.media.queue.entries'>['queue']>
+
+const createQueue = (limits: FairQueueLimits, subject: string, queue: QueueName): FairQueue => {
+  const created = createFairQueue(limits, refusalFor(subject), (waitedMs) =>
+    measure('kinora.media.queue.duration', waitedMs / 1000, { queue }),
+  )
+  observe('kinora.media.queue.entries', () => {
+    const { running, waiting } = created.entries()
+    return [
+      [running, { queue, state: 'running' }],
+      [waiting, { queue, state: 'waiting' }],
+    ]
+  })
+  return created
 }
 
 export const createMediaWork = (limits: FairQueueLimits): MediaWork => ({
-  run: createFairQueue(limits, refusalFor('media files')),
-  fetch: createFairQueue({ ...limits, ...fetches }, refusalFor('downloads')),
-  fetchImage: createFairQueue(imageFetches, refusalFor('images')),
+  run: createQueue(limits, 'media files', 'programs'),
+  fetch: createQueue({ ...limits, ...fetches }, 'downloads', 'downloads'),
+  fetchImage: createQueue(imageFetches, 'images', 'images'),
 })
 
 /** The same concurrency in order of arrival and without limits per caller. */
@@ -48,10 +66,10 @@ export const createUnlimitedMediaWork = (concurrency: number): MediaWork => {
     return (_submitter, signal, work) => queue(shared, signal, work)
   }
   return {
-    run: inOrder(createFairQueue({ ...limits, concurrency }, refusalFor('media files'))),
-    fetch: inOrder(createFairQueue({ ...limits, concurrency: fetches.concurrency }, refusalFor('downloads'))),
+    run: inOrder(createQueue({ ...limits, concurrency }, 'media files', 'programs')),
+    fetch: inOrder(createQueue({ ...limits, concurrency: fetches.concurrency }, 'downloads', 'downloads')),
     fetchImage: inOrder(
-      createFairQueue({ ...limits, concurrency: imageFetches.concurrency }, refusalFor('images')),
+      createQueue({ ...limits, concurrency: imageFetches.concurrency }, 'images', 'images'),
     ),
   }
 }

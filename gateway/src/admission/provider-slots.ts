@@ -5,8 +5,10 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { observe } from '../platform/metrics/metrics.ts'
+import { rejection } from '../platform/metrics/rejections.ts'
 import type { ScopeLimits } from './admission.ts'
-import { createFairQueue, type FairQueue, type Submitter } from './fair-queue.ts'
+import { createFairQueue, type ObservedQueue, type Submitter } from './fair-queue.ts'
 
 export interface ProviderSlot {
   release: () => void
@@ -29,7 +31,7 @@ export type ProviderSlots = (
 
 interface Queue {
   concurrency: number
-  run: FairQueue
+  run: ObservedQueue
   /** The waiting calls of each account. */
   waiting: Map<string, number>
 }
@@ -40,21 +42,33 @@ const slotRetrySeconds = 5
 const defaultWaitMsMax = 15_000
 
 const overloaded = () =>
-  new ApiError('model_overloaded', {
-    message: `Too many requests are being processed at the moment. Try again in ${slotRetrySeconds} s.`,
-    headers: { 'retry-after': String(slotRetrySeconds) },
-  })
+  rejection(
+    'provider_slots',
+    new ApiError('model_overloaded', {
+      message: `Too many requests are being processed at the moment. Try again in ${slotRetrySeconds} s.`,
+      headers: { 'retry-after': String(slotRetrySeconds) },
+    }),
+  )
 
 const refusalOf = (scope: keyof ScopeLimits, limit: number) =>
   scope === 'total'
     ? overloaded()
-    : new ApiError('rate_limit_exceeded', {
-        message: `Concurrency limit reached: ${limit} synchronous audio and chat requests for this ${scope}. Try again in ${slotRetrySeconds} s, or when one of them has finished.`,
-        headers: { 'retry-after': String(slotRetrySeconds) },
-      })
+    : rejection(
+        'provider_slots',
+        new ApiError('rate_limit_exceeded', {
+          message: `Concurrency limit reached: ${limit} synchronous audio and chat requests for this ${scope}. Try again in ${slotRetrySeconds} s, or when one of them has finished.`,
+          headers: { 'retry-after': String(slotRetrySeconds) },
+        }),
+      )
 
 export const createProviderSlots = ({ waitMsMax = defaultWaitMsMax } = {}): ProviderSlots => {
   const queues = new Map<string, Queue>()
+  observe('kinora.provider.slots.used', () =>
+    [...queues].map(([name, { run }]) => [
+      run.entries().running,
+      { 'gen_ai.provider.name': name, slot: 'call' },
+    ]),
+  )
 
   const queueOf = ({ name, concurrency }: LimitedProvider): Queue => {
     const known = queues.get(name)

@@ -5,6 +5,8 @@
  */
 import type { Socket } from 'node:net'
 
+import { count } from '../platform/metrics/metrics.ts'
+
 export interface StallWatch {
   /** Watches a connection until it is closed. */
   watch: (socket: Socket) => void
@@ -45,7 +47,10 @@ export const createStallWatch = (stallMs: number, nowMs = () => performance.now(
       if (progress.sinceMs === undefined || acceptedBytes !== progress.acceptedBytes) {
         progress.acceptedBytes = acceptedBytes
         progress.sinceMs = now
-      } else if (now - progress.sinceMs >= stallMs) socket.destroy()
+      } else if (now - progress.sinceMs >= stallMs) {
+        count('kinora.admission.rejections', { reason: 'slow_client' })
+        socket.destroy()
+      }
     }
   }
 

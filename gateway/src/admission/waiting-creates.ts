@@ -11,6 +11,8 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { rejection } from '../platform/metrics/rejections.ts'
+
 export interface WaitingCreates {
   /** Whether the creates of some account would be refused. */
   isFull: () => boolean
@@ -27,10 +29,13 @@ export interface WaitingLimits {
 }
 
 /** One for all, because an error of its own for each refusal would cost more than the rest of it. */
-export const overloaded = new ApiError('service_unavailable', {
-  message: 'This server is overloaded. Try again in 2 s.',
-  headers: { 'retry-after': '2' },
-})
+export const overloaded = rejection(
+  'overload',
+  new ApiError('service_unavailable', {
+    message: 'This server is overloaded. Try again in 2 s.',
+    headers: { 'retry-after': '2' },
+  }),
+)
 
 const lowestShare = 0.1
 const growthMax = 1.2

@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import type { Meter } from '../billing/metering/meter.ts'
 import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Handler } from '../http/call.ts'
+import { readMetadata } from '../metadata/read-metadata.ts'
 import type { Catalog } from '../models/catalog.ts'
 import { readModelName } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
@@ -86,6 +87,7 @@ export const createSpeech =
     const { input, speed = 1 } = order
     const format = (order.response_format ?? 'mp3') as SpeechFormat
     const voice = readVoice(fields.value('voice'), model)
+    const metadata = readMetadata(fields.value('metadata'))
 
     // The hold and the charge use the same price, even if an operator changes it in between.
     const pricesOf = prices.pricesOf(model)
@@ -97,6 +99,7 @@ export const createSpeech =
       signal,
       operation: 'createSpeech',
       model,
+      metadata,
       provider: routes[0]?.provider.name ?? '',
       heldFor: price(characters),
     }
@@ -107,6 +110,7 @@ export const createSpeech =
         response_format: format,
         speed,
         ...(instructions && { instructions }),
+        ...(metadata && { metadata }),
       }
       return { headers: deprecationHeaders(model), body: await meter.quote(metering, understood) }
     }

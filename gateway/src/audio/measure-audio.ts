@@ -2,7 +2,7 @@
  * Detects the format and the duration of an audio file. Everything that a file states about its duration may be wrong, so
  * ffmpeg decodes it in the same way as the built-in provider, and the samples are counted. There are two exceptions with the
  * same result: uncompressed WAV files are measured by their size, and Opus by the headers of its packets, because it
- * decodes several times slower than other codecs.
+ * decodes several times slower than other codecs. Opus whose timestamps go back or jump is decoded.
  */
 import { open } from 'node:fs/promises'
 
@@ -110,6 +110,12 @@ const openedAudio = (demuxer: string, file: string) => [
   ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-map_metadata', '-1'],
 ]
 
+/** Keeps the timestamps uncorrected. Without `igndts`, ffmpeg copies audio by `dts`, although it decodes by `pts`. */
+const timesAsInFile = ['-copyts', '-fflags', '+igndts']
+/** ffmpeg cannot write timestamps that go back, so a step back becomes a jump of an hour, which is irregular too. */
+const stepBackAsJump =
+  "setts=ts='if(N,PREV_OUTPTS+if(lt(PTS,PREV_INPTS),3600/TB,PTS-PREV_INPTS),0)':duration='1/TB'"
+
 const isAbort = (error: unknown): boolean => (error as { name?: unknown }).name === 'AbortError'
 
 /** Creates the function. If ffmpeg cannot run, the error is `service_unavailable` and does not blame the file. */
@@ -143,16 +149,18 @@ export const createMeasureAudio = ({
     return codecs
   }
 
-  /** Reads the packets as they are. The parameters keep those before the first keyframe and the start of the timeline. */
-  const measureOpus = async ({ path, demuxer, param, ...limits }: Work): Promise<number> => {
+  /** Reads the packets as they are, also those before the first keyframe or the start of the timeline. */
+  const measureOpus = async ({ path, demuxer, param, ...limits }: Work): Promise<number | undefined> => {
     const duration = createOpusDuration()
     const parameters = (file: string) => [
-      ...openedAudio(demuxer, file),
-      ...['-c', 'copy', '-copyinkf', '-copypriorss', '1', '-f', 'ogg', '-oggpagesize', '1', 'pipe:1'],
+      ...[...timesAsInFile, ...openedAudio(demuxer, file), '-c', 'copy', '-copyinkf', '-copypriorss', '1'],
+      ...['-bsf:a', stepBackAsJump, '-f', 'ogg', '-oggpagesize', '1', 'pipe:1'],
     ]
     for await (const chunk of outputOf(path, parameters, { timeoutMs, ...limits })) {
       duration.read(chunk)
-      if (duration.seconds() > secondsMax) throw tooLong(param)
+      const seconds = duration.seconds()
+      if (seconds === undefined) return undefined
+      if (seconds > secondsMax) throw tooLong(param)
     }
     return duration.seconds()
   }
@@ -175,7 +183,7 @@ export const createMeasureAudio = ({
     const [codec] = codecs
     if (codec === undefined) throw unreadable(work.param)
     if (codecs.length > 1) throw severalStreams(work.param, codecs.length)
-    return codec === 'opus' ? measureOpus(work) : decode(work)
+    return (codec === 'opus' ? await measureOpus(work) : undefined) ?? decode(work)
   }
 
   /** Most files take little CPU time. A file that takes more, or probably does, yields to them. */

@@ -4,8 +4,12 @@
  */
 const pageHeaderBytes = 27
 const samplesPerMs = 48
-/** Rounded timestamps differ by less from each other. Smaller gaps count if they add up. */
-const jitterSamples = 30 * samplesPerMs
+/**
+ * If a timestamp in an Ogg file is more than 10 s late or 0.1 s early, compared to what it has decoded, ffmpeg replaces it.
+ * Within half of these limits it never does.
+ */
+const stepSamplesMax = 5_000 * samplesPerMs
+const earlySamplesMax = 50 * samplesPerMs
 /** The frame sizes of the configurations of each mode, in samples at 48 kHz. */
 const silk = [10, 20, 40, 60].map((ms) => ms * samplesPerMs)
 const hybrid = [10, 20].map((ms) => ms * samplesPerMs)
@@ -20,9 +24,9 @@ const samplesInPacket = (toc: number, next: number): number => {
 }
 
 /**
- * Reads an Ogg stream with one Opus stream and a page per packet, as ffmpeg writes it, in chunks of any size. The position
- * of a page is the end of its packet in the timeline. A packet that begins later than the previous one ends leaves a gap,
- * which a decoder fills with silence, also after the timeline went back.
+ * Reads an Ogg stream with one Opus stream and a page per packet, as ffmpeg writes it, in chunks of any size. The
+ * difference between the positions of two pages is the time from the start of one packet to the start of the next. If it is
+ * longer than the packet, there is a gap, which a decoder fills with silence.
  */
 export const createOpusDuration = () => {
   let rest: Buffer = Buffer.alloc(0)
@@ -32,8 +36,11 @@ export const createOpusDuration = () => {
   let second = 0
   let packetBytes = 0
   let pageSamples = 0
+  let firstPosition: number | undefined
   let lastPosition = 0
+  let lastSamples = 0
   let endSamples = 0
+  let isRegular = true
 
   const readPage = (page: Buffer, segments: number) => {
     let at = pageHeaderBytes + segments
@@ -51,12 +58,16 @@ export const createOpusDuration = () => {
       second = 0
     }
     const position = Number(page.readBigInt64LE(6))
-    // On a page on which no packet ends.
-    if (position === -1) return
-    const gapSamples = position - lastPosition - pageSamples
-    if (gapSamples > jitterSamples) endSamples += gapSamples
-    endSamples = Math.max(endSamples + pageSamples, position)
+    // No packet ends on this page, or it is a header.
+    if (position === -1 || packets <= 2) return
+    if (firstPosition === undefined) firstPosition = position
+    else {
+      const step = position - lastPosition
+      isRegular &&= step <= stepSamplesMax && step >= lastSamples - earlySamplesMax
+    }
+    endSamples = Math.max(endSamples, position - firstPosition) + pageSamples
     lastPosition = position
+    lastSamples = pageSamples
     pageSamples = 0
   }
 
@@ -76,6 +87,7 @@ export const createOpusDuration = () => {
       }
       rest = bytes.subarray(at)
     },
-    seconds: (): number => endSamples / (samplesPerMs * 1000),
+    /** Undefined if the timeline goes back or jumps. Then the duration depends on the decoder. */
+    seconds: (): number | undefined => (isRegular ? endSamples / (samplesPerMs * 1000) : undefined),
   }
 }

@@ -25,20 +25,26 @@ export const problemOf = (
   { model, input }: { model: string; input: 'input' | 'file' | 'messages' },
 ): unknown => {
   if (!(error instanceof ProviderFailure)) return error
-  const { kind, code, forCaller, retryAfterMs } = error
+  const { kind, code, forCaller, retryAfterMs, status } = error
+  // Without the message, which may quote the caller.
+  const detail = `provider: ${kind}${status === undefined ? '' : ` ${status}`}`
   const options = {
     cause: error,
-    detail: error.message,
+    detail,
     ...(forCaller !== undefined && { message: forCaller }),
   }
   // The provider would list its own voices, which need not be those of the model.
   if (code === 'voice_not_supported') {
     return new ApiError(code, {
-      ...{ cause: error, detail: error.message, param: input === 'messages' ? 'audio.voice' : 'voice' },
+      ...{ cause: error, detail, param: input === 'messages' ? 'audio.voice' : 'voice' },
       message: `'${model}' cannot speak with this voice now. Choose another one from GET /v1/audio/voices.`,
     })
   }
   if (code === 'invalid_parameter') return new ApiError(code, { ...options, param: input })
+  if (code === 'output_length_exceeded') {
+    const message = forCaller ?? `The output would exceed the maximum length of '${model}'.`
+    return new ApiError(code, { ...options, message })
+  }
   if (isPassedOn(code)) return new ApiError(code, options)
   if (kind === 'moderated') return new ApiError('content_policy_violation', options)
   if (kind === 'busy') {
@@ -49,7 +55,8 @@ export const problemOf = (
       headers: { 'retry-after': String(seconds) },
     })
   }
-  return new ApiError('upstream_error', options)
+  const message = forCaller ?? `The provider of '${model}' failed. Nothing was charged.`
+  return new ApiError('upstream_error', { ...options, message })
 }
 
 /** Response headers that name the engine, if the provider reports it. */

@@ -7,6 +7,7 @@ import type { PriceList } from '../billing/prices/price-list.ts'
 import { formatQuantity } from '../billing/prices/price.ts'
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
+import { readMetadata } from '../metadata/read-metadata.ts'
 import type { Catalog } from '../models/catalog.ts'
 import { readModelName } from '../models/choose-model.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
@@ -108,6 +109,7 @@ export const createTranscribe = ({
   const prepare = async (call: Call, order: TranscribeOrder) => {
     const { caller, fields } = call
     const { model, task, format, wantsWords, language } = order
+    const metadata = readMetadata(fields.value('metadata'))
     const upload = uploadedFile(fields, 'file')
     const measured = await measureAudio(upload.path, 'file', call.mediaWork)
     const { durationSeconds } = measured
@@ -129,6 +131,7 @@ export const createTranscribe = ({
       signal: call.signal,
       operation: order.operation,
       model,
+      metadata,
       provider: router.routesOf(model.id, 'transcription')[0]?.provider.name ?? '',
       heldFor: price,
     }
@@ -175,6 +178,7 @@ export const createTranscribe = ({
         ...{ response_format, temperature, seconds: formatQuantity(view.durationSeconds) },
         ...(language !== undefined && { language }),
         ...(prompt !== undefined && { prompt }),
+        ...(metering.metadata && { metadata: metering.metadata }),
       }
       return { headers, body: await meter.quote(metering, understood) }
     },

@@ -1,10 +1,12 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
 import { ApiError } from '@kinora/contract/errors'
+import type { Operation } from '@kinora/contract/operation'
 
 import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
 import { isAddressAllowed, type Caller, type Operator } from './caller.ts'
+import { assertScope } from './key-scope.ts'
 import { findKey, type KeyRecord } from './key-store.ts'
 import { hashKey, hintOf, isKeyText } from './key-text.ts'
 
@@ -25,7 +27,12 @@ export interface Authenticate {
    * Aborts a waiting call, with the refusal as its reason, as soon as its credentials are no longer accepted. Returns the
    * function that ends the watch.
    */
-  watch: (credentials: Credentials, accountId: string, waiting: AbortController) => () => void
+  watch: (
+    credentials: Credentials,
+    operation: Operation,
+    accountId: string,
+    waiting: AbortController,
+  ) => () => void
   /** Clears this process's cache after a change of a key. Other processes are notified by the database. */
   forget: () => void
   close: () => Promise<void>
@@ -74,6 +81,7 @@ export const callerOf = (key: KeyRecord, currency: string, address?: string): Ca
   if (hasExpired(key)) throw expiredKey(key)
   const caller = {
     keyId: key.id,
+    scopes: key.scopes,
     addresses: key.addresses ?? undefined,
     models: key.models ?? undefined,
     requestsPerMinute: key.requestsPerMinute ?? undefined,
@@ -96,7 +104,9 @@ const operatorOf = (key: KeyRecord, currency: string, address: string): Operator
   if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
     throw addressNotAllowed(key, address)
   if (key.kind !== 'admin' || key.role === null)
-    throw new ApiError('access_denied', { message: "This endpoint requires an operator's key." })
+    throw new ApiError('access_denied', {
+      message: "This endpoint requires an operator's key, and this is a customer's.",
+    })
   if (key.isDisabled) throw disabledKey(key)
   const { id: keyId, name, hint, role, limits } = key
   return { keyId, name, hint, role, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
@@ -127,15 +137,16 @@ export const createAuthenticate = async (
   }
   interface Watched {
     credentials: Credentials
+    operation: Operation
     cacheId: string
     accountId: string
     waiting: AbortController
   }
   const watched = new Set<Watched>()
 
-  const recheck = async ({ credentials, waiting }: Watched) => {
+  const recheck = async ({ credentials, operation, waiting }: Watched) => {
     try {
-      await authenticate(credentials)
+      assertScope(await authenticate(credentials), operation)
     } catch (error) {
       // While the database cannot be asked, the key counts as valid. A reconnect checks it again.
       if (error instanceof ApiError) waiting.abort(error)
@@ -213,8 +224,8 @@ export const createAuthenticate = async (
       const text = authorization?.trim().split(/\s+/)[1] ?? apiKey
       return text !== undefined && isKeyText(text) ? cache.get(cacheIdOf(text))?.accountId : undefined
     },
-    watch: (credentials: Credentials, accountId: string, waiting: AbortController) => {
-      const each = { credentials, accountId, waiting, cacheId: cacheIdOf(keyTextOf(credentials)) }
+    watch: (credentials: Credentials, operation: Operation, accountId: string, waiting: AbortController) => {
+      const each = { credentials, operation, accountId, waiting, cacheId: cacheIdOf(keyTextOf(credentials)) }
       watched.add(each)
       // It may have changed since it was authenticated.
       void recheck(each)

@@ -1,3 +1,4 @@
+import type { KeyScope } from '@kinora/contract/key-scope'
 import type { LimitGroup } from '@kinora/contract/operation'
 import type { OperatorRole } from '@kinora/contract/operator-key'
 import ipaddr from 'ipaddr.js'
@@ -9,6 +10,7 @@ export interface Caller {
   keyId: string
   accountId: string
   kind: Exclude<KeyKind, 'admin'>
+  scopes: KeyScope[]
   /** Undefined allows every model. */
   models: string[] | undefined
   /** CIDR ranges or single addresses; undefined allows every address. */

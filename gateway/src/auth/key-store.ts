@@ -1,3 +1,4 @@
+import { defaultScopes, type KeyScope } from '@kinora/contract/key-scope'
 import type { LimitGroup } from '@kinora/contract/operation'
 import type { OperatorRole } from '@kinora/contract/operator-key'
 
@@ -14,11 +15,13 @@ export interface KeyRecord {
   name: string
   hint: string
   hash: Buffer
+  /** Without effect for an operator's key. */
+  scopes: KeyScope[]
   models: string[] | null
   addresses: string[] | null
   expiresAt: Date | null
   isDisabled: boolean
-  /** The previous secret of a rotated key. After its overlap it is refused like an unknown key. */
+  /** Found by the previous secret of a rotated key. After its overlap it is refused like an unknown key. */
   isOldSecret: boolean
   requestsPerMinute: number | null
   limits: Partial<Record<LimitGroup, number>>
@@ -26,8 +29,13 @@ export interface KeyRecord {
   hasQuota: boolean
 }
 
-const keySelection = `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.role, k.name, k.hint, k.hash, k.models, k.addresses,
-     k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled", k.is_old_secret as "isOldSecret",
+/** Where the key is found by the secret before its last rotation, it expires with the overlap. */
+const keySelection = (
+  isPrevious: string,
+) => `select k.id, k.account_id as "accountId", a.status as "accountStatus", k.kind, k.role, k.name, k.hint,
+     case when ${isPrevious} then k.previous_hash else k.hash end as hash, k.scopes, k.models, k.addresses,
+     case when ${isPrevious} then least(k.expires_at, k.previous_expires_at) else k.expires_at end as "expiresAt",
+     k.disabled_at is not null as "isDisabled", k.is_old_secret or ${isPrevious} as "isOldSecret",
      k.requests_per_minute as "requestsPerMinute", k.limits, k.dialect, q.key_id is not null
        or exists (select from key_budgets b where b.key_id = k.id) as "hasQuota"
        from keys k
@@ -37,7 +45,7 @@ const keySelection = `select k.id, k.account_id as "accountId", a.status as "acc
 /** Finds a key by its hash under any of the secrets in use; deleted keys are not found. */
 export const findKey = async (database: Database, hashes: Buffer[]): Promise<KeyRecord | undefined> => {
   const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
-    `${keySelection} where k.hash = any($1) and k.deleted_at is null`,
+    `${keySelection('k.hash <> all($1)')} where (k.hash = any($1) or k.previous_hash = any($1)) and k.deleted_at is null`,
     [hashes],
   )
   return rows[0]
@@ -46,7 +54,7 @@ export const findKey = async (database: Database, hashes: Buffer[]): Promise<Key
 /** Finds a key by its id, for actions on the key's behalf. */
 export const findKeyById = async (database: Database, id: string): Promise<KeyRecord | undefined> => {
   const { rows } = await database.query<{ [Field in keyof KeyRecord]: KeyRecord[Field] }>(
-    `${keySelection} where k.id = $1 and k.deleted_at is null`,
+    `${keySelection('false')} where k.id = $1 and k.deleted_at is null`,
     [id],
   )
   return rows[0]
@@ -70,6 +78,7 @@ export interface NewKey {
   name: string
   hash: Buffer
   hint: string
+  scopes?: KeyScope[]
   models?: string[]
   addresses?: string[]
   expiresAt?: Date
@@ -81,8 +90,8 @@ export interface NewKey {
 /** Adds a key; an existing hash is left unchanged. */
 export const insertKey = async (database: Database, key: NewKey): Promise<void> => {
   const { rowCount } = await database.query(
-    `insert into keys (id, account_id, kind, name, hash, hint, models, addresses, expires_at, requests_per_minute, limits, role)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (hash) do nothing`,
+    `insert into keys (id, account_id, kind, name, hash, hint, models, addresses, expires_at, requests_per_minute, limits, role, scopes)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict (hash) do nothing`,
     [
       key.id,
       key.accountId,
@@ -96,6 +105,7 @@ export const insertKey = async (database: Database, key: NewKey): Promise<void> 
       key.requestsPerMinute ?? null,
       JSON.stringify(key.limits ?? {}),
       key.role ?? null,
+      key.scopes ?? defaultScopes,
     ],
   )
   if (rowCount === 1 && key.quotaMicros !== undefined) {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { base62 } from '../platform/random-text.ts'
 import { Secret } from '../platform/secret.ts'
+import { base62 } from '../platform/text/random-text.ts'
 import { createKeyText, hashKey, hintOf, isKeyText } from './key-text.ts'
 
 const kind = fc.constantFrom('payg' as const, 'subscription' as const, 'admin' as const)

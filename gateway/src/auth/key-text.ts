@@ -5,8 +5,8 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-import { base62, randomText } from '../platform/random-text.ts'
 import type { Secret } from '../platform/secret.ts'
+import { base62, randomText } from '../platform/text/random-text.ts'
 
 export type KeyKind = 'payg' | 'subscription' | 'admin'
 

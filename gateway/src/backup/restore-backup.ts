@@ -24,6 +24,8 @@ export interface RestoreDependencies {
   environment: Partial<Record<string, string>>
   signal: AbortSignal
   onProgress: (text: string) => void
+  /** Runs when the backup is verified. If it fails, nothing is written. */
+  beforeWriting?: () => Promise<void>
 }
 
 const openManifest = async (path: string): Promise<Manifest> => {
@@ -83,7 +85,7 @@ const assertEmpty = async (postgres: Postgres, databaseUrl: string): Promise<voi
 
 /** Returns the manifest of the restored backup. The database may still lack migrations. */
 export const restoreBackup = async (
-  { postgres, databaseUrl, mediaStore, environment, signal, onProgress }: RestoreDependencies,
+  { postgres, databaseUrl, mediaStore, environment, signal, onProgress, beforeWriting }: RestoreDependencies,
   path: string,
 ): Promise<Manifest> => {
   const manifest = await openManifest(path)
@@ -97,6 +99,7 @@ export const restoreBackup = async (
   const program = await findProgram('pg_restore', server, manifest.database.pg_dump_major)
   await assertEmpty(postgres, databaseUrl)
   await assertIntact(path, manifest, onProgress)
+  await beforeWriting?.()
 
   const { files } = manifest.media
   await storeFolder(join(path, mediaName), mediaStore, {

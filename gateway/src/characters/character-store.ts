@@ -1,4 +1,5 @@
 import type { Database } from '../platform/postgres.ts'
+import { requestRemovals, type FileRemoval } from '../storage/removal/file-removal-store.ts'
 import { insertStoredFiles, type StoredFile } from '../storage/stored-file-store.ts'
 import type { BuiltCharacter, StoredCharacter } from './character.ts'
 
@@ -41,6 +42,15 @@ export const insertCharacter = async (
   if (rowCount === 1) return true
   await database.query('delete from media where id = any($1)', [character.files.map(({ id }) => id)])
   return false
+}
+
+/** The number of characters in the library. It is exact after an insert in the same transaction, which locks the library. */
+export const countLibrary = async (database: Database, accountId: string): Promise<number> => {
+  const { rows } = await database.query<{ count: number }>(
+    'select count(*) from characters where account_id = $1 and task_id is null',
+    [accountId],
+  )
+  return rows[0]?.count ?? 0
 }
 
 export const findCharacter = async (
@@ -139,11 +149,16 @@ export const renameStoredCharacter = async (
   username: string,
 ): Promise<StoredCharacter | 'in_use' | undefined> => {
   try {
+    // The database would log a violation of the constraint, so it is only left to two requests at the same moment.
     const { rows } = await database.query<Row>(
-      `update characters set username = $3 where id = $2 and account_id = $1 and task_id is null returning ${columns}`,
+      `update characters set username = $3
+        where id = $2 and account_id = $1 and task_id is null
+          and not exists (select from characters other where other.username = $3 and other.id <> $2)
+        returning ${columns}`,
       [accountId, id, username],
     )
-    return rows[0]
+    if (rows[0] !== undefined) return rows[0]
+    return (await findCharacter(database, accountId, id)) === undefined ? undefined : 'in_use'
   } catch (error) {
     if (isDuplicate(error)) return 'in_use'
     throw error
@@ -152,16 +167,16 @@ export const renameStoredCharacter = async (
 
 const withFiles = `with deleted as (%) , files as (
     delete from media m using deleted where m.id in (deleted.clip_media_id, deleted.portrait_media_id)
-    returning m.storage_key, deleted.id
-  ) select storage_key as "storageKey" from files`
+    returning m.storage_key, m.account_id
+  ) ${requestRemovals('files')}`
 
-/** Deletes a character and returns the storage keys of its files; undefined if there is no such character. */
+/** Deletes a character and requests the removal of its files; undefined if there is no such character. */
 export const deleteStoredCharacter = async (
   database: Database,
   accountId: string,
   id: string,
-): Promise<string[] | undefined> => {
-  const { rows } = await database.query<{ storageKey: string }>(
+): Promise<FileRemoval[] | undefined> => {
+  const { rows } = await database.query<FileRemoval & Record<string, unknown>>(
     withFiles.replace(
       '%',
       `delete from characters where id = $2 and account_id = $1 and task_id is null
@@ -170,19 +185,19 @@ export const deleteStoredCharacter = async (
     ),
     [accountId, id],
   )
-  return rows.length === 0 ? undefined : rows.map(({ storageKey }) => storageKey)
+  return rows.length === 0 ? undefined : rows
 }
 
-/** Deletes the characters that were made for one task alone and returns the storage keys of their files. */
-export const deleteCharactersOfTask = async (database: Database, taskId: string): Promise<string[]> => {
-  const { rows } = await database.query<{ storageKey: string }>(
+/** Deletes the characters that were made for one task alone, and requests the removal of their files. */
+export const deleteCharactersOfTask = async (database: Database, taskId: string): Promise<FileRemoval[]> => {
+  const { rows } = await database.query<FileRemoval & Record<string, unknown>>(
     withFiles.replace(
       '%',
       `delete from characters where task_id = $1 returning id, clip_media_id, portrait_media_id`,
     ),
     [taskId],
   )
-  return rows.map(({ storageKey }) => storageKey)
+  return rows
 }
 
 /** The portraits by character id. Deleted characters are left out. */

@@ -1,6 +1,8 @@
 /** Characters: their data, usernames, mentions in prompts, and the time span of the video they come from. */
 import { randomInt } from 'node:crypto'
 
+import { ApiError } from '@kinora/contract/errors'
+
 import type { StoredFile } from '../storage/stored-file-store.ts'
 
 export interface StoredCharacter {
@@ -90,3 +92,8 @@ export const publicIdOf = (id: string): string => `${prefix}${id}`
 /** The internal id of a public id; undefined for any other text. */
 export const idOfPublic = (text: string): string | undefined =>
   /^char_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text.slice(prefix.length) : undefined
+
+export const characterNotFound = (id: string): ApiError =>
+  new ApiError('character_not_found', {
+    message: `There is no character '${id.slice(0, 60)}' in the account of this key.`,
+  })

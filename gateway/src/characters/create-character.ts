@@ -43,7 +43,7 @@ export const createCharacter =
       })
     }
     const { accountId } = call.caller
-    const request = { accountId, url, fromTask, timestamps, params }
+    const request = { accountId, url, fromTask, timestamps, params, isSaved: true }
     if (call.wantsQuote) {
       await maker.check(request, call)
       return { body: freeQuote(body, call.caller.currency) }

@@ -1,10 +1,9 @@
-import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import { findCharacter } from './character-store.ts'
-import { idOfPublic } from './character.ts'
+import { characterNotFound, idOfPublic } from './character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
 export const getCharacter =
@@ -15,6 +14,6 @@ export const getCharacter =
   async ({ path, caller }) => {
     const id = idOfPublic(path.id)
     const character = id === undefined ? undefined : await findCharacter(database, caller.accountId, id)
-    if (character === undefined) throw new ApiError('character_not_found')
+    if (character === undefined) throw characterNotFound(path.id)
     return { body: presentCharacter(links, character) }
   }

@@ -11,7 +11,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Call } from '../http/call.ts'
 import type { Log } from '../platform/log.ts'
-import type { Postgres } from '../platform/postgres.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
 import { createSharedWork } from '../platform/shared-work.ts'
 import { uuidV7 } from '../platform/uuid.ts'
 import { SafeFetchError } from '../safe-fetch/safe-fetch-error.ts'
@@ -27,7 +27,7 @@ import type { ReadTask } from '../videos/api/read-task.ts'
 import { mediaIdOf } from '../videos/api/source-task.ts'
 import { dayOfTaskId } from '../videos/task-id.ts'
 import { findTask } from '../videos/task-store.ts'
-import { findCharacterFrom, insertCharacter, isUsernameInUse } from './character-store.ts'
+import { countLibrary, findCharacterFrom, insertCharacter, isUsernameInUse } from './character-store.ts'
 import {
   createUsername,
   parseSpan,
@@ -48,7 +48,11 @@ export interface MakerDependencies {
   programs: MediaPrograms
   /** How long a request waits for its character. */
   waitMs: number
+  /** Characters in the library of an account. */
+  libraryMax: number
   diskSpace: { assertFree: (neededBytes?: number) => Promise<void> }
+  /** Records the event of a new character in the library. */
+  recordCreated: (database: Database, character: StoredCharacter) => Promise<void>
   log: Log
 }
 
@@ -59,6 +63,8 @@ interface CharacterRequest {
   fromTask: string | undefined
   timestamps: string | undefined
   params: { url: string; fromTask: string; timestamps: string }
+  /** Whether it would be added to the library. */
+  isSaved?: boolean
 }
 
 type MediaCall = Pick<Call, 'signal' | 'mediaWork' | 'mediaFetch'>
@@ -109,18 +115,8 @@ const spanOf = ({ timestamps, params }: CharacterRequest): Span | undefined => {
 }
 
 export const createCharacterMaker = (dependencies: MakerDependencies): CharacterMaker => {
-  const {
-    postgres,
-    mediaStore,
-    spool,
-    safeFetch,
-    findLinkedFile,
-    readTask,
-    programs,
-    waitMs,
-    diskSpace,
-    log,
-  } = dependencies
+  const { postgres, mediaStore, spool, safeFetch, findLinkedFile, readTask, programs } = dependencies
+  const { waitMs, libraryMax, diskSpace, log } = dependencies
   const share = createSharedWork<StoredCharacter>()
   let downloads = 0
   const tools: CutTools = {
@@ -287,11 +283,30 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
     await mediaStore.removeMany(files.map(({ storageKey }) => storageKey))
   }
 
+  /** Refuses the last `added` characters of the library if they are too many. */
+  const assertRoom = async (database: Database, accountId: string, added: 0 | 1) => {
+    if ((await countLibrary(database, accountId)) + added <= libraryMax) return
+    throw new ApiError('conflict', {
+      message: `The library has ${libraryMax} characters, the maximum of an account. Delete one with DELETE /vidB/v1/characters/{id}, and send the request again.`,
+    })
+  }
+
   /** Inserts a character into the library. If another process has inserted the same one, that one is returned. */
   const insert = async (built: BuiltCharacter): Promise<StoredCharacter> => {
     for (let attempt = 0; attempt < nameAttempts; attempt += 1) {
       const named = attempt === 0 ? built : { ...built, username: createUsername() }
-      if (await postgres.transaction((database) => insertCharacter(database, named, null))) return named
+      const isInserted = await postgres
+        .transaction(async (database) => {
+          if (!(await insertCharacter(database, named, null))) return false
+          await assertRoom(database, built.accountId, 0)
+          await dependencies.recordCreated(database, named)
+          return true
+        })
+        .catch(async (error: unknown) => {
+          if (error instanceof ApiError) await discard(built)
+          throw error
+        })
+      if (isInserted) return named
       const existing = await findCharacterFrom(postgres, built.accountId, built.source)
       if (existing !== undefined) {
         await discard(built)
@@ -334,6 +349,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const source = await sourceOf(request)
       const existing = await findCharacterFrom(postgres, request.accountId, keyOf(source, span))
       if (existing !== undefined) return
+      if (request.isSaved === true) await assertRoom(postgres, request.accountId, 1)
       const tryToCut = (signal: AbortSignal) =>
         cut(source, span, request.params.timestamps, { ...call, signal })
       await withWaitLimit(call, tryToCut, (stop) => stop.abort())
@@ -346,6 +362,7 @@ export const createCharacterMaker = (dependencies: MakerDependencies): Character
       const findExisting = () => findCharacterFrom(postgres, request.accountId, key)
       const existing = await findExisting()
       if (existing !== undefined) return existing
+      await assertRoom(postgres, request.accountId, 1)
       const make = async (signal: AbortSignal) => {
         try {
           // Another request may have stored it after the first look.

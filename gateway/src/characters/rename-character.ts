@@ -5,7 +5,7 @@ import { CharacterRename } from '@kinora/contract/operations/characters'
 import type { Handler } from '../http/call.ts'
 import type { Database } from '../platform/postgres.ts'
 import { renameStoredCharacter } from './character-store.ts'
-import { idOfPublic } from './character.ts'
+import { characterNotFound, idOfPublic } from './character.ts'
 import { presentCharacter, type CharacterLinks } from './present-character.ts'
 
 export const renameCharacter =
@@ -20,7 +20,7 @@ export const renameCharacter =
       id === undefined
         ? undefined
         : await renameStoredCharacter(database, call.caller.accountId, id, username)
-    if (renamed === undefined) throw new ApiError('character_not_found')
+    if (renamed === undefined) throw characterNotFound(call.path.id)
     if (renamed === 'in_use') {
       throw new ApiError('invalid_parameter', {
         param: 'username',

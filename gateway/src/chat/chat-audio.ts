@@ -13,6 +13,7 @@ import type { Meter, Metered } from '../billing/metering/meter.ts'
 import type { PriceList } from '../billing/prices/price-list.ts'
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream } from '../http/sse.ts'
+import { readMetadata } from '../metadata/read-metadata.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { ChatModel } from '../models/model.ts'
 import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
@@ -331,6 +332,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
       throw invalid('stream', 'false for an audio reply')
     }
     const { n = 1 } = body
+    const metadata = readMetadata(fields.value('metadata'))
     const messages = await readMessages(call, model)
     const onlyAt = providerOfReplies(caller.accountId, model, messages)
 
@@ -357,6 +359,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         signal,
         operation: 'completeChat',
         model,
+        metadata,
         provider: onlyAt ?? router.routesOf(model.id, 'dialogue')[0]?.provider.name ?? '',
         heldFor: pricesOf(
           tokensOf({
@@ -368,7 +371,13 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
         ),
       }
       if (call.wantsQuote) {
-        const understood = { ...body, n, max_tokens: maxTokens, messages: messages.length }
+        const understood = {
+          ...body,
+          ...(metadata && { metadata }),
+          n,
+          max_tokens: maxTokens,
+          messages: messages.length,
+        }
         return { headers: deprecationHeaders(model), body: await meter.quote(order, understood) }
       }
       const metered = await meter.open(order)

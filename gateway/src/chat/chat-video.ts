@@ -8,6 +8,7 @@ import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/
 
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream, SentEvent } from '../http/sse.ts'
+import { readMetadata } from '../metadata/read-metadata.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import { findFrame, type Orientation } from '../models/frame.ts'
 import type { VideoModel } from '../models/model.ts'
@@ -50,8 +51,6 @@ interface FollowedTask {
   accountId: string
   model: string
   created: number
-  /** Ends each line, so that a client that concatenates the chunks shows separate lines. */
-  lineEnd: '' | '\n'
   /** Cancel the task if the client disconnects before its end. */
   isCancelledWithCaller: boolean
   writeError: Call['writeError']
@@ -85,6 +84,7 @@ const withOrder = async <Result>(
   work: (admission: Parameters<AdmitVideo>[0]) => Promise<Result>,
 ): Promise<Result> => {
   const { caller } = call
+  const metadata = readMetadata(call.fields.value('metadata'))
   const request = await readVideoPrompt(call, model.imagesMax)
   const storeImages = call.wantsQuote ? tryImages : withImages
   return storeImages(images, request.images, call, async (stored) => {
@@ -94,6 +94,7 @@ const withOrder = async <Result>(
       ...frameFor(model, await orientationOf(images, stored[0])),
       watermark: true,
       isPrivate: false,
+      ...(metadata !== undefined && { metadata }),
     }
     return work({ caller, model, createdVia: 'chat', order, images: stored })
   })
@@ -160,11 +161,8 @@ const chunkOf = (followed: FollowedTask, line: string): ChatChunk => ({
   choices: [
     {
       index: 0,
-      // Client libraries that assemble the message need the role once.
-      delta: {
-        ...(line.startsWith('task_id:') && { role: 'assistant' }),
-        content: `${line}${followed.lineEnd}`,
-      },
+      // Client libraries that assemble the message need the role once, and the ends of the lines to separate them.
+      delta: { ...(line.startsWith('task_id:') && { role: 'assistant' }), content: `${line}\n` },
       finish_reason: line.startsWith('video_url:') ? 'stop' : null,
     },
   ],
@@ -270,7 +268,6 @@ export const createChatVideo =
       accountId: task.accountId,
       model: task.modelName,
       created: Math.floor(task.createdAt.getTime() / 1000),
-      lineEnd: call.isUnderOpenAi ? '\n' : '',
       isCancelledWithCaller: call.header('x-cancel-on-disconnect')?.trim().toLowerCase() === 'true',
       writeError: call.writeError,
     }

@@ -25,10 +25,10 @@ const bytesPerTokenMax = 32
 const stopsMax = 4
 const stopLengthMax = 256
 
-export const tooLong = ({ id, contextTokens }: ChatModel) =>
+export const tooLong = ({ name, contextTokens }: ChatModel) =>
   new ApiError('context_length_exceeded', {
     param: 'messages',
-    message: `The messages are longer than the context of ${id}: ${contextTokens} tokens.`,
+    message: `The messages are longer than the context of '${name}', which is ${contextTokens} tokens.`,
   })
 
 const isObject = (value: unknown): value is Member => typeof value === 'object' && value !== null

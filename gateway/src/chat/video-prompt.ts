@@ -16,6 +16,8 @@ type LongText = Call['longText']
 const tooLong = (param: string, got: string) =>
   invalid(param, `at most ${promptCharactersMax} characters long${got}`)
 
+const missing = (message: string) => new ApiError('missing_parameter', { param: 'messages', message })
+
 const textOf = async (param: string, value: unknown, longText: LongText): Promise<string> => {
   const spooled = longText(value)
   if (typeof value !== 'string' && spooled === undefined) throw invalid(param, 'text')
@@ -32,6 +34,7 @@ const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function']
 /** The last user message and its position. The other messages are only validated. */
 const lastUserMessage = (messages: unknown): { param: string; content: unknown } | undefined => {
   if (!Array.isArray(messages)) throw invalid('messages', 'a list of messages')
+  if (messages.length === 0) throw missing("'messages' is empty.")
   let last: { param: string; content: unknown } | undefined
   for (const [index, each] of messages.entries()) {
     const message = memberOf(`messages[${index}]`, each)
@@ -87,10 +90,7 @@ export const readVideoPrompt = async (
   const { texts, images } = await readContent(message?.param ?? 'messages', message?.content, longText)
   const prompt = texts.join('')
   if (message === undefined || prompt.trim() === '') {
-    throw new ApiError('missing_parameter', {
-      param: 'messages',
-      message: "The last user message in 'messages' must contain the text of the prompt.",
-    })
+    throw missing("The last user message in 'messages' must contain the text of the prompt.")
   }
   const length = [...prompt].length
   if (length > promptCharactersMax) throw tooLong(message.param, ` (got ${length})`)

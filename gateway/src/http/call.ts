@@ -118,7 +118,7 @@ type AnswerOf<O extends Operation> = O['answer'] extends { schema: infer Schema 
   ?
       | Static<Schema>
       | (O['answer'] extends { streams: true } ? Readable | EventStream | undefined : never)
-      | (O['answer'] extends { texts: true } ? string : never)
+      | (O['answer'] extends { texts: true } | { pages: true } ? string : never)
   : Readable | EventStream | string | undefined
 
 export interface Reply<Body> {

@@ -50,16 +50,18 @@ export interface RequestDetails {
 
 const textMax = 300
 
-/** Decodes what a URL need not encode. Unlike `decodeURIComponent` it accepts any text. */
-const decodeAscii = (path: string): string =>
-  path.replace(/%([2-7][\da-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+const idShape = /^(?:[a-z]{1,20}_)?[\da-f-]{32,40}$/
 
-/** Leaves out the query, which contains the signature of a link, and masks keys. */
-const pathOf = (url: string): string => {
-  const [path = ''] = url.split(/[?#]/, 1)
-  const decoded = path.includes('%') ? decodeAscii(path) : path
-  const shown = decoded.includes('sk-') ? decoded.replace(/sk-[0-9A-Za-z-]{8,}/g, 'sk-…') : path
-  return shown.slice(0, textMax)
+/**
+ * The path of the route with the UUIDs that it names. Any other part of a URL may be a text of the caller; tasks and models
+ * have their own columns.
+ */
+const pathOf = ({ routeOptions: { url }, params }: FastifyRequest): string => {
+  const given = (params ?? {}) as Record<string, string | undefined>
+  return (url ?? '(unknown)').replace(/:(\w+)/g, (name, key: string) => {
+    const value = given[key] ?? ''
+    return idShape.test(value) ? value : name
+  })
 }
 
 export const completedRequest = (
@@ -74,7 +76,7 @@ export const completedRequest = (
     keyId: request.caller?.keyId ?? request.operator?.keyId ?? null,
     operation: request.routeOptions.config.operation ?? 'none',
     method: request.method,
-    path: pathOf(request.url),
+    path: pathOf(request),
     status: statusCode,
     errorCode: request.problem?.code ?? null,
     model: request.details?.model ?? null,

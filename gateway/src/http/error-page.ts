@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 
 import { errors, taskErrors } from '@kinora/contract/errors'
 
+import { escapeHtml } from '../platform/text/escape-html.ts'
+
 const style = `
 :root { color-scheme: light dark; --ink: #16181d; --soft: #5d6470; --paper: #f4f2ee; --line: #e3dfd7; --mark: #fff3c4 }
 @media (prefers-color-scheme: dark) {
@@ -28,11 +30,8 @@ const policy = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-const escaped = (text: string) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-
 /** Text in which backquotes mark code. */
-const written = (text: string) => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
+const written = (text: string) => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 
 const section = (code: string, lines: string[]) => `<section id="${code}">
 <h3><a href="#${code}">${code}</a></h3>

@@ -5,6 +5,7 @@ import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/co
 import { operations } from '@kinora/contract/operations'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
+import { summarizeError } from '../platform/describe-error.ts'
 import type { Log } from '../platform/log.ts'
 import {
   CommitOutcomeUnknown,
@@ -71,14 +72,14 @@ export const apiErrorOf = (error: unknown): ApiError => {
   if (isDatabaseUnavailable(error) || isLockTimeout(error) || isStatementCancelled(error))
     return new ApiError('service_unavailable', {
       cause: error,
-      detail: `database: ${known.message}`,
+      detail: `database: ${summarizeError(error)}`,
       headers: { 'retry-after': '1' },
     })
   if (known.code === 'ENOSPC' || known.code === 'EDQUOT')
     return new ApiError('service_unavailable', {
       message: 'This server has too little disk space at the moment. Try again later.',
       cause: error,
-      detail: `disk: ${known.message}`,
+      detail: `disk: ${known.code}`,
       headers: { 'retry-after': '30' },
     })
   if (known.statusCode !== undefined && known.statusCode >= 400 && known.statusCode < 500) {

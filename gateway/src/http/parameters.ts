@@ -17,6 +17,7 @@ interface Property {
   items?: Property
   properties?: Record<string, Property>
   required?: string[]
+  minItems?: number
   maxItems?: number
   enum?: unknown[]
   default?: unknown
@@ -25,6 +26,7 @@ interface Property {
   minLength?: number
   maxLength?: number
   pattern?: string
+  format?: string
   /** A description of the pattern with an example. */
   'x-demand'?: string
   'x-image'?: boolean
@@ -64,9 +66,15 @@ const rangeDemand = (noun: string, { minimum, maximum }: Property): string => {
 const choiceDemand = (choices: unknown[]): string =>
   choices.length === 1 ? String(choices[0]) : `one of ${choices.join(', ')}`
 
+const integerDemand = (property: Property): string => {
+  if (property.enum !== undefined) return choiceDemand(property.enum)
+  return property.format === 'unix-time'
+    ? 'a Unix time in seconds, such as 1798761600 for 2027-01-01'
+    : rangeDemand('a whole number', property)
+}
+
 const readInteger = (name: string, value: unknown, property: Property): number => {
-  const demand =
-    property.enum === undefined ? rangeDemand('a whole number', property) : choiceDemand(property.enum)
+  const demand = integerDemand(property)
   const isDecimal = typeof value === 'string' && /^\d{1,15}$/.test(value.trim())
   const number = isDecimal ? Number(value) : value
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw invalid(name, demand, value)
@@ -127,9 +135,14 @@ const readString = (name: string, value: unknown, property: Property): string =>
   return value
 }
 
-const readList = (name: string, value: unknown, { items = {}, maxItems }: Property): unknown[] => {
+const readList = (
+  name: string,
+  value: unknown,
+  { items = {}, minItems = 0, maxItems }: Property,
+): unknown[] => {
   if (!Array.isArray(value)) throw invalid(name, 'a list', value)
   if (value.length > (maxItems ?? value.length)) throw invalid(name, `a list of at most ${maxItems}`, value)
+  if (value.length < minItems) throw invalid(name, `a list of at least ${minItems}`, value)
   return value.map((item, index) => readProperty(`${name}[${index}]`, item, items))
 }
 

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream'
 import type { Log } from '../platform/log.ts'
 
 export interface SentEvent {
-  id?: number
+  id?: number | string
   /** The event's name; absent in streams with only one kind of event. */
   event?: string
   /** One line. An event without data only sets the reconnection time. */

@@ -58,7 +58,7 @@ const stillInProgress = () => new ApiError('request_in_progress', { headers: { '
 const notStored = () =>
   new ApiError('conflict', {
     message:
-      'This request was completed and charged, but its response was too large to be stored. Use a new key to request it again.',
+      'This request was completed and charged, but its response is not stored: it was too large, or its task was deleted. Use a new key to request it again.',
     headers: { 'x-should-retry': 'false' },
   })
 
@@ -98,14 +98,14 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     const onFailure = (error: unknown) => log.warn({ err: error }, 'idempotency.not-released')
     await releaseClaim(postgres, claim).catch((error: unknown) => {
       onFailure(error)
-      void repeatWhileUnavailable(() => releaseClaim(postgres, claim)).catch(onFailure)
+      void repeatWhileUnavailable(() => releaseClaim(postgres, claim), log).catch(onFailure)
     })
   }
 
   /** A claim that was made although its confirmation was lost would delay the next attempt. */
-  const claimOrRelease = async (wanted: Parameters<typeof claimKey>[1]): Promise<boolean> => {
+  const releasingOnFailure = async <Result>(wanted: Claim, claim: () => Promise<Result>): Promise<Result> => {
     try {
-      return await claimKey(postgres, wanted)
+      return await claim()
     } catch (error) {
       void release(wanted)
       throw error
@@ -125,17 +125,20 @@ export const createRunOnce = ({ postgres, log }: { postgres: Postgres; log: Log 
     if (key !== undefined) {
       const name = createHash('sha256').update(key).digest()
       const wanted = { accountId, name, claim, operation, fingerprint, retry: undefined }
-      return (await claimOrRelease(wanted)) ? wanted : { earlier: name }
+      const isClaimed = await releasingOnFailure(wanted, () => claimKey(postgres, wanted))
+      return isClaimed ? wanted : { earlier: name }
     }
     // Recognition by content is limited to the requests of one API key.
     const ofKey = createHash('sha256').update(keyId).update(fingerprint).digest()
     const name = Buffer.from(claim.replaceAll('-', ''), 'hex')
     const wanted = { accountId, name, claim, operation, fingerprint: ofKey, retry }
     if (retry > 0) {
-      const earlier = await postgres.transaction((database) => joinEarlierAttempt(database, wanted))
+      const earlier = await releasingOnFailure(wanted, () =>
+        postgres.transaction((database) => joinEarlierAttempt(database, wanted)),
+      )
       return earlier === undefined ? wanted : { earlier }
     }
-    await claimOrRelease(wanted)
+    await releasingOnFailure(wanted, () => claimKey(postgres, wanted))
     return wanted
   }
 

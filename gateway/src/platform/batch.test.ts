@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
 import { expect, test, vi } from 'vitest'
@@ -198,4 +199,18 @@ test('a batch that fails for another reason is not repeated', async () => {
   )
   await expect(work(['one', 'two'])).rejects.toBe(failure)
   expect(count).toBe(1)
+})
+
+test('a batch runs in the context of none of its callers', async () => {
+  const storage = new AsyncLocalStorage<string>()
+  const seen: unknown[] = []
+  const run = batch<number, number>(
+    async (items) => {
+      seen.push(storage.getStore())
+      return items.map(fulfilled)
+    },
+    { inFlightMax: 1, sizeMax: 1 },
+  )
+  await Promise.all([1, 2].map((item) => storage.run('a caller', () => run(item))))
+  expect(seen).toEqual([undefined, undefined])
 })

@@ -1,10 +1,15 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 import pLimit from 'p-limit'
 
+import { measure, type LabelsOf } from './metrics/metrics.ts'
 import { isDatabaseUnavailable, isLockTimeout } from './postgres-errors.ts'
 
 type Work<Item, Result> = (items: Item[]) => Promise<PromiseSettledResult<Result>[]>
 
 interface BatchLimits<Item> {
+  /** Its name in the metrics. */
+  name?: LabelsOf<'kinora.batch.size'>['batch']
   inFlightMax: number
   sizeMax: number
   /** How long the first call of a batch waits for others; for calls that nobody waits for. */
@@ -26,7 +31,7 @@ const slowAfterMs = 50
  */
 export const batch = <Item, Result>(
   work: Work<Item, Result>,
-  { inFlightMax, sizeMax, gatherMs = 0, lockOf }: BatchLimits<Item>,
+  { name, inFlightMax, sizeMax, gatherMs = 0, lockOf }: BatchLimits<Item>,
 ): ((item: Item) => Promise<Result>) => {
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
   let waiting: Waiting[] = []
@@ -34,6 +39,8 @@ export const batch = <Item, Result>(
   let inFlight = 0
   let slow = 0
   let scheduled = false
+  // A batch belongs to all its callers, so it does not run in the context of the first one.
+  const inOwnContext = AsyncLocalStorage.snapshot()
 
   const isFree = ({ item }: Waiting) => lockOf === undefined || !locked.has(lockOf(item))
   const mayRun = () => inFlight < inFlightMax && (lockOf === undefined || inFlight === slow)
@@ -43,7 +50,7 @@ export const batch = <Item, Result>(
     scheduled = true
     const run = () => {
       scheduled = false
-      void runOne()
+      void inOwnContext(runOne)
     }
     if (gatherMs > 0 && waiting.length < sizeMax) setTimeout(run, gatherMs)
     else setImmediate(run)
@@ -78,6 +85,7 @@ export const batch = <Item, Result>(
     const calls = take()
     if (calls.length === 0) return
     const items = calls.map(({ item }) => item)
+    if (name !== undefined) measure('kinora.batch.size', items.length, { batch: name })
     inFlight += 1
     const release = hold(items)
     schedule()

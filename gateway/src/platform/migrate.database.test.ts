@@ -97,6 +97,29 @@ test('an index is created concurrently, outside of a transaction, while other pr
   expect(rows).toEqual([{ isValid: true }])
 })
 
+test('an index that a migration declares on a partitioned table is created on its partitions, also after an interruption', async () => {
+  const { postgres } = database
+  await postgres.query('create table parted (day date not null, n integer) partition by range (day)')
+  await postgres.query('create table parted_default partition of parted default')
+  await using migrations = await migrationsOf({
+    '0102-parted.sql': 'create index parted_by_n on only parted (n) where n is not null;',
+  })
+  // An interrupted call has left it, and not attached it.
+  await postgres.query('create index parted_default_parted_by_n on parted_default (day)')
+  await migrate(postgres, { directory: migrations.directory })
+  const { rows } = await postgres.query(
+    `select indexrelid::regclass::text as name, indisvalid as "isValid" from pg_index
+      where indrelid in (select oid from pg_class where relname like 'parted%') and not indisvalid
+         or indexrelid in ('parted_by_n'::regclass, 'parted_default_parted_by_n'::regclass) order by 1`,
+  )
+  expect(rows).toEqual([
+    { name: 'parted_by_n', isValid: true },
+    { name: 'parted_default_parted_by_n', isValid: true },
+  ])
+  await postgres.query(`insert into parted values (now(), 1)`)
+  expect(await migrate(postgres, { directory: migrations.directory })).toEqual([])
+})
+
 test('a migration that fails is not recorded, and those before it are', async () => {
   const { postgres } = database
   await using migrations = await migrationsOf({

@@ -89,6 +89,7 @@ export const migrate = async (postgres: Postgres, options: MigrateOptions = {}):
     const missing = (await migrationFiles(directory)).filter((name) => applied?.has(name) !== true)
     for (const name of missing) await apply(name)
     await inShortTransaction('The partitioning', ensurePartitions)
+    await completePartitionIndexes(postgres)
     return missing
   } finally {
     await lock.release()
@@ -98,6 +99,31 @@ export const migrate = async (postgres: Postgres, options: MigrateOptions = {}):
 /** Creates the missing partitions of the coming months. */
 export const ensurePartitions = async (database: Database): Promise<void> => {
   await database.query('select ensure_partitions()')
+}
+
+/**
+ * Creates the indexes that a migration has declared on a partitioned table only, on its existing partitions and without blocking
+ * them. The index of the table becomes valid with the last of them. What an interrupted call has left is created anew.
+ */
+const completePartitionIndexes = async (postgres: Postgres): Promise<void> => {
+  const { rows } = await postgres.query<{ parent: string; name: string; definition: string }>(
+    `select quote_ident(parent.relname) as parent, quote_ident(partition.relname || '_' || parent.relname) as name,
+            quote_ident(partition.relname) || substring(pg_get_indexdef(i.indexrelid) from ' USING .*$') as definition
+       from pg_index i
+       join pg_class parent on parent.oid = i.indexrelid and parent.relkind = 'I'
+       join pg_inherits h on h.inhparent = i.indrelid
+       join pg_class partition on partition.oid = h.inhrelid
+      where not i.indisvalid and not i.indisunique and parent.relnamespace = current_schema()::regnamespace
+        and not exists (
+          select from pg_inherits attached join pg_index child on child.indexrelid = attached.inhrelid
+           where attached.inhparent = i.indexrelid and child.indrelid = h.inhrelid)
+      order by 1, 2`,
+  )
+  for (const { parent, name, definition } of rows) {
+    await postgres.query(`drop index concurrently if exists ${name}`)
+    await postgres.query(`create index concurrently ${name} on ${definition}`)
+    await postgres.query(`alter index ${parent} attach partition ${name}`)
+  }
 }
 
 /** The names of the applied migrations; undefined for a database that was never migrated. */

@@ -1,6 +1,7 @@
 import pg from 'pg'
 
 import type { Log } from './log.ts'
+import { observePool } from './metrics/pool-metrics.ts'
 import {
   CommitOutcomeUnknown,
   isDatabaseUnavailable,
@@ -21,6 +22,8 @@ export interface Database {
     text: string,
     values?: unknown[],
   ) => Promise<{ rows: Row[]; rowCount: number | null }>
+  /** Calls back once the transaction is certainly committed. Absent outside of one, where each statement commits at once. */
+  afterCommit?: (work: () => void) => void
 }
 
 export interface PostgresSettings {
@@ -137,6 +140,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     statement_timeout: statementTimeoutMs,
     application_name: connectionName,
   })
+  const stopObserving = observePool(pool)
   // The server may end a connection at any time, also between two queries of a transaction. Its queries fail by
   // themselves and the pool replaces it; without a listener, for its whole life, the error would end the process.
   pool.on('connect', (client) =>
@@ -206,11 +210,16 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
         ...limitStatement('statement_timeout', options.statementTimeoutMs),
         ...limitStatement('lock_timeout', lockTimeoutOf(options)),
       ]
-      const database = databaseOn(client, options.statementTimeoutMs ?? statementTimeoutMs)
+      const afterCommit: (() => void)[] = []
+      const database: Database = {
+        ...databaseOn(client, options.statementTimeoutMs ?? statementTimeoutMs),
+        afterCommit: (callback) => afterCommit.push(callback),
+      }
       await database.query(statements.join('; '))
       const result = await work(database)
       isCommitting = true
       await database.query('commit')
+      for (const callback of afterCommit) callback()
       return result
     } catch (error) {
       // A connection that does not respond is closed, which rolls back; it would not answer a rollback either.
@@ -324,6 +333,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     waiting: () => pool.waitingCount,
     close: async () => {
       stallDetector.stop()
+      stopObserving()
       listeners.clear()
       await Promise.all([...dedicated].map(closeClient))
       await pool.end()

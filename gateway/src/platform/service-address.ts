@@ -1,5 +1,7 @@
 /** Names a service that this one depends on, so that an operator knows what to check: the address and its setting. */
 
+import { DescribedFailure } from './describe-error.ts'
+
 /** Only host, port and path, because the rest of a URL may contain a password. */
 const addressOf = (url: string): string | undefined => {
   const parsed = URL.parse(url)
@@ -21,9 +23,9 @@ const reasonOf = (error: unknown): string => {
   )
 }
 
-/** The error of a service that cannot be used, with what to check. */
+/** The error of a service that cannot be used, with what to check. A failure to connect names nothing of a caller. */
 export const unusable = (service: string, error: unknown): Error =>
-  new Error(
+  new DescribedFailure(
     `${service} cannot be used: ${reasonOf(error)}. Check that it is running and that the setting is correct.`,
     { cause: error },
   )

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+import type { Log } from './log.ts'
 import { CommitOutcomeUnknown, isDatabaseUnavailable } from './postgres-errors.ts'
 
-const repeatForMs = 120_000
+export const repeatForMs = 120_000
 const firstWaitMs = 100
 const waitMsMax = 2_000
 
@@ -10,7 +11,10 @@ const waitMsMax = 2_000
  * Repeats a write while the database is unavailable, for two minutes at most. It is for what would be forgotten with this
  * process, such as the answer of a provider. The write must have the same effect if it runs twice.
  */
-export const repeatWhileUnavailable = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+export const repeatWhileUnavailable = async <Result>(
+  write: () => Promise<Result>,
+  log: Log,
+): Promise<Result> => {
   const untilMs = performance.now() + repeatForMs
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, waitMsMax)) {
     try {
@@ -18,6 +22,7 @@ export const repeatWhileUnavailable = async <Result>(write: () => Promise<Result
     } catch (error) {
       const isUnavailable = error instanceof CommitOutcomeUnknown || isDatabaseUnavailable(error)
       if (!isUnavailable || performance.now() > untilMs) throw error
+      if (waitMs === firstWaitMs) log.warn({ err: error }, 'postgres.write-repeated')
       await pause(waitMs)
     }
   }

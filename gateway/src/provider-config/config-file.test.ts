@@ -78,6 +78,7 @@ providers:
     baseUrl: http://10.0.0.7:8080/v1//
     apiKey: \${env:ACME_KEY}
     resultOrigins: [http://10.0.0.8:9000/]
+    traceparent: true
 `)
   expect(providers).toEqual([
     {
@@ -92,6 +93,7 @@ providers:
       timeoutsMs: { submit: 9_000, poll: 15_000, download: 600_000 },
       connections: 64,
       concurrency: 64,
+      traceparent: false,
       resultOrigins: [],
       protocolSettings: {
         webhooks: false,
@@ -103,6 +105,7 @@ providers:
     expect.objectContaining({
       name: 'house',
       baseUrl: 'http://10.0.0.7:8080/v1',
+      traceparent: true,
       resultOrigins: ['http://10.0.0.8:9000'],
       protocolSettings: {},
     }),

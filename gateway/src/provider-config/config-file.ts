@@ -1,4 +1,4 @@
-import { didYouMean } from '../platform/nearest-name.ts'
+import { didYouMean } from '../platform/text/nearest-name.ts'
 /**
  * Reads the YAML file of providers and models. All problems are reported at once, each with its line. Secrets can stay
  * outside of the file: `${env:NAME}` is replaced by a variable and `${file:/path}` by the content of a file.

@@ -21,7 +21,11 @@ export interface ProviderConfig {
   /** Synchronous calls that each API process may have in flight. */
   concurrency: number
   connections: number
+  /** Whether calls carry the ids of their trace. */
+  traceparent: boolean
   resultOrigins: string[]
+  /** What it may cost per UTC day; undefined for any amount. */
+  budget?: { micros: number; alertPercent: number; alertMicros: number; stops: boolean } | undefined
   /** The settings of its protocol, validated, with every default filled in. */
   protocolSettings: Record<string, unknown>
 }

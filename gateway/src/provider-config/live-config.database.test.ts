@@ -10,6 +10,7 @@ import { createDatabase, type TestDatabase } from '../../test/kit/database.ts'
 import { testEnvironment } from '../../test/kit/start-gateway.ts'
 import { withoutIntervals } from '../../test/kit/without-intervals.ts'
 import { loadConfig } from '../config.ts'
+import { sealSecret } from '../platform/sealed-secret.ts'
 import { Secret } from '../platform/secret.ts'
 import { createLiveConfig, type ReloadableConfig } from './live-config.ts'
 import {
@@ -18,7 +19,6 @@ import {
   writeModelRecord,
   writeProviderRecord,
 } from './provider-config-store.ts'
-import { sealCredential } from './sealed-credential.ts'
 
 const credentialSecrets = [new Secret('a secret of more than thirty-two characters')]
 
@@ -169,7 +169,7 @@ test('an override in the database takes effect at once, and removing it restores
   await putProvider(
     'house',
     { kind: 'local' },
-    sealCredential(credentialSecrets, 'house', new Secret('sk-1')),
+    sealSecret(credentialSecrets, { purpose: 'provider credential', name: 'house' }, new Secret('sk-1')),
   )
   await using liveConfig = await follow(acme(5, ', apiKey: sk-of-the-file'))
   const keyOf = (name: string) =>
@@ -216,9 +216,9 @@ test('a removed provider with open tasks stays, disabled', async () => {
 })
 
 test('an invalid override is logged once and does not affect others', async () => {
-  const shut = sealCredential(
+  const shut = sealSecret(
     [new Secret('another secret of more than thirty-two')],
-    'shut',
+    { purpose: 'provider credential', name: 'shut' },
     new Secret('sk-2'),
   )
   await putProvider('shut', { kind: 'local' }, shut)

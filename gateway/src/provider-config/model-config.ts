@@ -7,7 +7,7 @@ import { Type, type Static, type TObject, type TProperties } from 'typebox'
 
 import type { AliasChanges, ModelConfig, Voice } from '../models/model.ts'
 import type { PriceRule } from '../models/price-rule.ts'
-import { didYouMean } from '../platform/nearest-name.ts'
+import { didYouMean } from '../platform/text/nearest-name.ts'
 import type { ConfiguredModel } from './config.ts'
 import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
 import { problemsOfCosts, routesOf, routeSettings } from './route-config.ts'

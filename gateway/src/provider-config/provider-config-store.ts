@@ -1,7 +1,7 @@
 /** The provider and model configs that operators set at run time. The database notifies every process of each change. */
 import type { Database } from '../platform/postgres.ts'
+import { openSecret } from '../platform/sealed-secret.ts'
 import type { Secret } from '../platform/secret.ts'
-import { openCredential } from './sealed-credential.ts'
 import type { RawConfig } from './validate-config.ts'
 
 export interface ProviderOverride {
@@ -172,7 +172,10 @@ export const createReadOverrides = (secrets: Secret[]) => {
     const records = await listProviderRecords(database)
     return {
       providers: records.map(({ name, config, credential, removedAt }) => {
-        const apiKey = credential === null ? undefined : openCredential(secrets, name, credential)
+        const apiKey =
+          credential === null
+            ? undefined
+            : openSecret(secrets, { purpose: 'provider credential', name }, credential)
         return {
           name,
           config,

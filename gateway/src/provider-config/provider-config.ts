@@ -1,8 +1,8 @@
 /** The config of a provider: the settings common to all providers, and those of its protocol. */
 import { Type, type Static } from 'typebox'
 
-import { didYouMean } from '../platform/nearest-name.ts'
 import { Secret } from '../platform/secret.ts'
+import { didYouMean } from '../platform/text/nearest-name.ts'
 import type { Protocol } from '../providers/kit/protocol.ts'
 import type { ProviderConfig } from './config.ts'
 import { isMapping, validateConfig, type Problem } from './validate-config.ts'
@@ -51,6 +51,11 @@ export const providerConfigSchema = Type.Object({
     }),
   ),
   connections: wholeNumber(1, 10_000, 64, 'Connections that each process may open to one origin of it.'),
+  traceparent: Type.Boolean({
+    default: false,
+    description:
+      'Whether calls have the W3C header `traceparent` with the ids of their trace, if traces are on. Only for a provider whose operator shares your traces.',
+  }),
   resultOrigins: Type.Array(
     Type.String({ minLength: 1, 'x-demand': 'an origin such as http://10.0.0.7:9000' }),
     {
@@ -58,6 +63,19 @@ export const providerConfigSchema = Type.Object({
       description: 'Origins with private addresses that results may be downloaded from.',
     },
   ),
+  budgetPerDayMicros: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'What it may cost per UTC day, in millionths of CURRENCY ([budgets](billing.md#budgets-of-providers)). Default: any amount.',
+    }),
+  ),
+  budgetAlertPercent: wholeNumber(1, 100, 80, 'The share of the budget from which on operators are warned.'),
+  budgetStops: Type.Boolean({
+    default: false,
+    description: 'Whether it gets no new work for the rest of the day once the budget is reached.',
+  }),
 })
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -91,7 +109,17 @@ export const toProviderConfig = (
   },
   concurrency: values.concurrency ?? defaultConcurrency,
   connections: values.connections,
+  traceparent: values.traceparent,
   resultOrigins: values.resultOrigins.map((origin) => parseWebUrl(origin)?.origin ?? origin),
+  budget:
+    values.budgetPerDayMicros === undefined
+      ? undefined
+      : {
+          micros: values.budgetPerDayMicros,
+          alertPercent: values.budgetAlertPercent,
+          alertMicros: Math.ceil((values.budgetPerDayMicros / 100) * values.budgetAlertPercent),
+          stops: values.budgetStops,
+        },
   protocolSettings,
 })
 
@@ -150,6 +178,9 @@ export const parseProviderConfig = (
   }
   if (values.pollIntervalMsMax < values.pollIntervalMsMin) {
     report(['pollIntervalMsMax'], `must be at least pollIntervalMsMin, ${values.pollIntervalMsMin}`)
+  }
+  if (values.budgetStops && isMapping(raw) && !('budgetPerDayMicros' in raw)) {
+    report(['budgetStops'], 'needs budgetPerDayMicros, the amount at which to stop')
   }
   if (problems.length > 0 || baseUrl === undefined || protocol === undefined) {
     return { config: undefined, problems }

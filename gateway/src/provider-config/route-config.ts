@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox'
 
 import type { ModelConfig } from '../models/model.ts'
-import { didYouMean } from '../platform/nearest-name.ts'
+import { didYouMean } from '../platform/text/nearest-name.ts'
 import type { RouteConfig } from './config.ts'
 import { priceRules, problemsOfRules, rulesOf } from './price-config.ts'
 import { text, wholeNumber } from './setting-types.ts'

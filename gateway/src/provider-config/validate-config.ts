@@ -8,7 +8,7 @@ import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
 import { Pointer, Value } from 'typebox/value'
 
-import { didYouMean } from '../platform/nearest-name.ts'
+import { didYouMean } from '../platform/text/nearest-name.ts'
 
 /** A provider's or model's config before validation. */
 export type RawConfig = Record<string, unknown>

@@ -10,6 +10,7 @@ import { fal } from './fal/fal.ts'
 import { gemini } from './gemini/gemini.ts'
 import { kinora } from './kinora/kinora.ts'
 import { testAccess } from './kit/access/test-access.ts'
+import { measuredCapabilities } from './kit/measure-calls.ts'
 import { withNotAccepted } from './kit/not-accepted.ts'
 import { protocol, type Protocol } from './kit/protocol.ts'
 import { localAccess, localEngines } from './local/local-engines.ts'
@@ -25,11 +26,11 @@ const local = protocol({
   // It speaks as many texts at once.
   concurrency: 8,
   settings: Type.Object({}),
-  connect: ({ baseUrl }) => ({
-    video: localVideo({ baseUrl }),
+  connect: ({ baseUrl, traceparent }) => ({
+    video: localVideo({ baseUrl, traceparent }),
     engines: localEngines({ baseUrl }),
     access: localAccess({ baseUrl }),
-    ...openAiAudio({ baseUrl, apiKey: undefined, isOurs: true }),
+    ...openAiAudio({ baseUrl, apiKey: undefined, traceparent, isOurs: true }),
   }),
 })
 
@@ -53,15 +54,20 @@ export const protocols: Record<string, Protocol> = {
 }
 
 const connect = (config: ProviderConfig, { ffmpegPath }: { ffmpegPath: string }): Provider => {
-  const { name, kind, baseUrl, apiKey, connections, resultOrigins, protocolSettings } = config
+  const { name, kind, baseUrl, apiKey, connections, traceparent, resultOrigins, protocolSettings } = config
   const known = protocols[kind]
   if (known === undefined) throw new Error(`provider ${name} has the unknown kind ${kind}`)
-  const connection = { name, baseUrl, apiKey: apiKey?.reveal(), connections, resultOrigins, ffmpegPath }
+  const connection = {
+    ...{ name, baseUrl, apiKey: apiKey?.reveal(), connections, traceparent, resultOrigins, ffmpegPath },
+  }
   const { access, ...capabilities } = known.connect(connection, protocolSettings as never)
   const { video } = capabilities
   return {
     ...capabilities,
-    ...(video !== undefined && { video: withNotAccepted(video, protocolSettings['notAcceptedStatuses']) }),
+    ...measuredCapabilities(name, {
+      ...capabilities,
+      ...(video !== undefined && { video: withNotAccepted(video, protocolSettings['notAcceptedStatuses']) }),
+    }),
     name,
     acceptsJobs: config.isEnabled,
     slots: config.slots,

@@ -111,7 +111,7 @@ export const createLeasedPoints = (redis: Redis): ((counter: Counter) => Promise
           : rejected(failure)
       })
     },
-    { inFlightMax: 4, sizeMax: 500 },
+    { name: 'rate_limit', inFlightMax: 4, sizeMax: 500 },
   )
 
   return async (counter) => {

@@ -7,6 +7,7 @@ const caller = (traits: Partial<Caller> = {}): Caller => ({
   keyId: 'a key',
   accountId: 'an account',
   kind: 'payg',
+  scopes: [],
   models: undefined,
   addresses: undefined,
   requestsPerMinute: undefined,

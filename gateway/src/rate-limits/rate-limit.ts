@@ -10,6 +10,7 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 
 import { addressPrefixOf } from '../admission/address-prefix.ts'
 import type { Caller } from '../auth/caller.ts'
+import { rejection } from '../platform/metrics/rejections.ts'
 import type { Redis } from '../platform/redis.ts'
 import { createLeasedPoints, type Taken } from './leased-points.ts'
 
@@ -155,7 +156,7 @@ export const createRateLimit = (
   ): ApiError => {
     const waitMs = Math.max(1, Math.ceil(msBeforeNext))
     const waitSeconds = Math.ceil(waitMs / 1000)
-    return new ApiError('rate_limit_exceeded', {
+    const error = new ApiError('rate_limit_exceeded', {
       message: `Rate limit reached: ${limit} ${what}${limit === 1 ? '' : 's'} per ${period} for this ${whose}. Try again in ${waitSeconds} s.${advice}`,
       headers: {
         ...rateLimitHeaders({ limit, remaining: 0, resetsInMs: waitMs }),
@@ -163,6 +164,7 @@ export const createRateLimit = (
         'retry-after-ms': String(waitMs),
       },
     })
+    return rejection('rate_limit', error)
   }
 
   const count = async (bucket: Bucket, takeFrom = take): Promise<LimitStanding> => {

@@ -6,6 +6,7 @@
  */
 import type { CompletedRequest, RequestLog } from '../http/completed-request.ts'
 import type { Log } from '../platform/log.ts'
+import { count } from '../platform/metrics/metrics.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { insertRequests, recordKeyUses } from './request-log-store.ts'
 
@@ -132,6 +133,7 @@ export const createRequestRecorder = (
 
   const store = (request: CompletedRequest) => {
     if (buffered.length >= bufferedMax) {
+      count('kinora.request_log.dropped', {})
       dropped += 1
       return
     }

@@ -32,11 +32,15 @@ export const tasksRetainedSince = async (
   return row.since
 }
 
-/** The longest task retention of any account. Partitions are shared by all accounts, so they stay this long. */
-export const longestTaskDays = async (database: Database, { task }: RetentionDays): Promise<number> => {
-  const { rows } = await database.query<{ days: number }>(
-    'select greatest($1::integer, max(task_retention_days)) as days from accounts',
+/** The shortest and the longest task retention of any account. */
+export const taskDaysRange = async (
+  database: Database,
+  { task }: RetentionDays,
+): Promise<{ shortest: number; longest: number }> => {
+  const { rows } = await database.query<{ shortest: number; longest: number }>(
+    `select least($1::integer, min(task_retention_days)) as shortest,
+            greatest($1::integer, max(task_retention_days)) as longest from accounts`,
     [task],
   )
-  return rows[0]?.days ?? task
+  return rows[0] ?? { shortest: task, longest: task }
 }

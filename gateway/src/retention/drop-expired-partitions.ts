@@ -1,13 +1,14 @@
 /**
- * Drops monthly partitions whose rows are all older than the longest retention of any account. Until then, reads filter
- * by the retention of the account.
+ * Drops monthly partitions whose rows are all older than the longest retention of any account, or that are empty because each
+ * account's rows were deleted at the end of its own.
  */
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import { longestTaskDays } from './account-term-store.ts'
+import { taskDaysRange } from './account-term-store.ts'
 import {
   dropDetached,
   findStrays,
+  isEmptied,
   isNeeded,
   partitionedTables,
   expiredMonths,
@@ -23,18 +24,24 @@ export const findExpiredPartitions = async (
   database: Database,
   days: RetentionDays,
 ): Promise<{ expired: Partition[]; stuck: Partition[] }> => {
-  const longest = { task: await longestTaskDays(database, days), log: days.log }
+  const task = await taskDaysRange(database, days)
+  const shortest = { task: task.shortest, log: days.log }
+  const longest = { task: task.longest, log: days.log }
   const expired: Partition[] = []
   const stuck: Partition[] = []
   for (const table of partitionedTables) {
-    const tableDays = longest[retentionOf(table)]
-    const strays = await findStrays(database, table, tableDays)
-    const candidates = await expiredMonths(database, table, tableDays)
+    const retention = retentionOf(table)
+    const strays = await findStrays(database, table, longest[retention])
+    const candidates = await expiredMonths(database, table, longest[retention])
     if (strays?.allExpired === true) candidates.push(strays)
     else if (strays?.someExpired === true) stuck.push(strays)
     for (const each of candidates) {
       const list = (await isNeeded(database, each)) ? stuck : expired
       list.push(each)
+    }
+    const known = new Set(candidates.map(({ name }) => name))
+    for (const each of await expiredMonths(database, table, shortest[retention])) {
+      if (!known.has(each.name) && (await isEmptied(database, each))) expired.push(each)
     }
   }
   return { expired, stuck }

@@ -138,9 +138,10 @@ export const leftOverCharacters = expiredKind<Expired>(
 export const forgetRemoved = async (database: Database, taskDays: number, limit: number): Promise<number> => {
   const { rowCount } = await database.query(
     `delete from media where id in (
-       select id from media
-        where removed_at is not null and created_at < now() - make_interval(days => $1::integer)
-        limit $2 for update skip locked)`,
+       select m.id from media m left join accounts a on a.id = m.account_id
+        where m.removed_at is not null
+          and m.created_at < now() - make_interval(days => coalesce(a.task_retention_days, $1::integer))
+        limit $2 for update of m skip locked)`,
     [taskDays, limit],
   )
   return rowCount ?? 0

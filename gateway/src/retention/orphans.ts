@@ -1,15 +1,12 @@
-/** Finds and removes files without a database row, such as partial uploads of a process that died. */
+/** Finds and removes objects without a database row, such as those of a process that died before it added the row. */
+import { count as countMetric } from '../platform/metrics/metrics.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { MediaStore } from '../storage/port/media-store.ts'
-import type { Spool } from '../storage/port/spool.ts'
 import { knownKeys } from './expired-media-store.ts'
+import { storedFiles } from './personal-data.ts'
 import type { RemoveDependencies } from './remove-expired-files.ts'
 
-export interface OrphanDependencies extends RemoveDependencies {
-  spool: Spool
-}
-
-const folders = ['videos', 'variants', 'references', 'characters', 'recordings']
+const folders = Object.entries(storedFiles).flatMap(([folder, { hasRows }]) => (hasRows ? folder : []))
 // A file is written before its row. The row follows within this time.
 const graceMs = 86_400_000
 const keysPerQuery = 500
@@ -17,19 +14,24 @@ const keysPerRemoval = 100
 const orphansMax = 10_000
 const manyOrphans = 100
 
-const isOld = (time: Date) => time.getTime() < Date.now() - graceMs
+const isOld = (time: Date, minAgeMs: number) => time.getTime() < Date.now() - minAgeMs
 
 export interface Orphans {
   keys: string[]
   /** The number of files with a row. */
   known: number
+  /** The number of files that were not looked for, because their row may follow. */
+  young: number
+  /** Whether the whole store was listed. */
+  isWhole: boolean
 }
 
 export const findOrphans = async (
   { postgres, mediaStore }: { postgres: Database; mediaStore: MediaStore },
   signal: AbortSignal,
+  minAgeMs = graceMs,
 ): Promise<Orphans> => {
-  const found: Orphans = { keys: [], known: 0 }
+  const found: Orphans = { keys: [], known: 0, young: 0, isWhole: false }
   const check = async (keys: string[]) => {
     const known = await knownKeys(postgres, keys)
     found.known += known.size
@@ -39,7 +41,10 @@ export const findOrphans = async (
     let keys: string[] = []
     for await (const { key, storedAt } of mediaStore.list(folder)) {
       if (signal.aborted || found.keys.length >= orphansMax) return found
-      if (!isOld(storedAt)) continue
+      if (!isOld(storedAt, minAgeMs)) {
+        found.young += 1
+        continue
+      }
       keys.push(key)
       if (keys.length < keysPerQuery) continue
       await check(keys)
@@ -47,29 +52,21 @@ export const findOrphans = async (
     }
     await check(keys)
   }
-  return found
+  return { ...found, isWhole: true }
 }
 
-/** Paths of old files in the spool, which a process left behind. */
-export const findSpooled = async (spool: Spool): Promise<string[]> => {
-  const paths: string[] = []
-  for await (const { path, writtenAt } of spool.list()) {
-    if (isOld(writtenAt)) paths.push(path)
-    if (paths.length >= orphansMax) break
-  }
-  return paths
-}
+/** Files without a row that are many and outnumber the known ones: the store probably belongs to another database. */
+export const isForeign = ({ keys, known }: Orphans): boolean =>
+  keys.length > manyOrphans && keys.length > known
 
-/**
- * Removes files without a row. If they are many and outnumber the known files, the directory probably belongs to another
- * database, and nothing is removed.
- */
+/** Removes files without a row, unless the store is foreign. */
 export const removeOrphans = async (
-  { postgres, mediaStore, spool, log }: OrphanDependencies,
+  { postgres, mediaStore, log }: RemoveDependencies,
   signal: AbortSignal,
 ): Promise<number> => {
-  const { keys, known } = await findOrphans({ postgres, mediaStore }, signal)
-  if (keys.length > manyOrphans && keys.length > known) {
+  const found = await findOrphans({ postgres, mediaStore }, signal)
+  const { keys, known } = found
+  if (isForeign(found)) {
     log.error({ unknown: keys.length, known }, 'retention.foreign-directory')
     return 0
   }
@@ -77,12 +74,8 @@ export const removeOrphans = async (
   for (let start = 0; start < keys.length && !signal.aborted; start += keysPerRemoval) {
     const batch = keys.slice(start, start + keysPerRemoval)
     await mediaStore.removeMany(batch)
+    countMetric('kinora.storage.orphans.removed', {}, batch.length)
     count += batch.length
-  }
-  for (const path of await findSpooled(spool)) {
-    if (signal.aborted) break
-    await spool.remove(path)
-    count += 1
   }
   return count
 }

@@ -9,7 +9,11 @@ const retentions = {
   task_attempts: 'task',
   transcription_tasks: 'task',
   metered_requests: 'task',
+  usage_metadata: 'task',
   request_log: 'log',
+  account_events: 'log',
+  webhook_deliveries: 'log',
+  webhook_attempts: 'log',
 } as const
 
 export type PartitionedTable = keyof typeof retentions
@@ -78,6 +82,8 @@ export const findStrays = async (
   return rows[0]
 }
 
+const pendingDeliveries = `select from webhook_deliveries where day >= $1 and day <= $2 and state = 'pending'`
+
 const openWork: Record<PartitionedTable, string | undefined> = {
   video_tasks: `select from open_tasks where day >= $1 and day <= $2
     union all select from open_tasks o join video_tasks source on source.id = o.source_task_id
@@ -87,7 +93,29 @@ const openWork: Record<PartitionedTable, string | undefined> = {
   transcription_tasks: `select from transcription_tasks where day >= $1 and day <= $2
     and (finished_at is null or recording_key is not null or has_transcript)`,
   metered_requests: `select from metered_requests where day >= $1 and day <= $2 and outcome = 'open'`,
+  usage_metadata: undefined,
   request_log: undefined,
+  account_events: undefined,
+  webhook_deliveries: pendingDeliveries,
+  webhook_attempts: pendingDeliveries,
+}
+
+/** The tables whose rows the rows of a partition belong to. */
+const ownersOf = (table: PartitionedTable): string[] => {
+  if (table === 'task_events') return ['video_tasks', 'transcription_tasks']
+  if (table === 'webhook_attempts') return ['webhook_deliveries']
+  return [table === 'task_attempts' ? 'video_tasks' : table]
+}
+
+/** Whether all rows of these days were deleted one by one. Events and attempts need their task. */
+export const isEmptied = async (database: Database, { table, first, last }: Partition): Promise<boolean> => {
+  const { rows } = await database.query<{ found: boolean }>(
+    `select ${ownersOf(table)
+      .map((owner) => `exists (select from ${owner} where day >= $1 and day <= $2)`)
+      .join(' or ')} as found`,
+    [first, last],
+  )
+  return rows[0]?.found !== true
 }
 
 /** Whether a partition contains open work, or rows whose files have not been removed yet. */

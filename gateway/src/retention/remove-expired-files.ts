@@ -4,7 +4,8 @@
  */
 import type { Log } from '../platform/log.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
-import { MediaNotRemoved, type MediaStore } from '../storage/port/media-store.ts'
+import type { MediaStore } from '../storage/port/media-store.ts'
+import { tryRemove } from '../storage/removal/remove-files.ts'
 import type { Expired, ExpiredKind } from './expired-media-store.ts'
 
 const perBatch = 100
@@ -16,34 +17,35 @@ export interface RemoveDependencies {
   log: Log
 }
 
-/** Returns the number of removed records. `prepare` gets each batch before the removal and returns what may be removed. */
+interface Steps<Each extends Expired> {
+  /** Gets each batch before the removal, and returns what may be removed. */
+  choose: (due: Each[]) => Promise<Each[]>
+  /** Writes in the transaction that notes the removal. */
+  alongside: (database: Database, removed: Each[]) => Promise<void>
+}
+
+/** Returns the number of removed records. */
 export const removeExpiredFiles = async <Each extends Expired>(
   { postgres, mediaStore, log }: RemoveDependencies,
   { find, claim, markDone }: ExpiredKind<Each>,
   signal: AbortSignal,
-  prepare: (due: Each[]) => Promise<Each[]> = async (due) => due,
+  { choose, alongside }: Partial<Steps<Each>> = {},
 ): Promise<number> => {
-  /** Returns the keys that could not be removed. */
-  const removeFiles = async (keys: string[]): Promise<ReadonlyMap<string, unknown>> => {
-    try {
-      await mediaStore.removeMany(keys)
-      return new Map()
-    } catch (error) {
-      if (error instanceof MediaNotRemoved) return error.failures
-      throw error
-    }
-  }
   const removeBatch = async (database: Database, ids: string[]): Promise<Set<string>> => {
     const claimed = await claim(database, ids)
-    const left = await removeFiles(claimed.flatMap(({ storageKeys }) => storageKeys))
-    const removed = claimed.flatMap(({ id, storageKeys }) => {
+    const left = await tryRemove(
+      mediaStore,
+      claimed.flatMap(({ storageKeys }) => storageKeys),
+    )
+    const removed = claimed.filter(({ id, storageKeys }) => {
       const failed = storageKeys.find((key) => left.has(key))
-      if (failed === undefined) return id
-      log.warn({ err: left.get(failed), id }, 'retention.not-removed')
-      return []
+      if (failed !== undefined) log.warn({ err: left.get(failed), id }, 'retention.not-removed')
+      return failed === undefined
     })
-    await markDone(database, removed)
-    return new Set(removed)
+    const removedIds = removed.map(({ id }) => id)
+    await markDone(database, removedIds)
+    await alongside?.(database, removed)
+    return new Set(removedIds)
   }
 
   const skipped: string[] = []
@@ -51,7 +53,7 @@ export const removeExpiredFiles = async <Each extends Expired>(
   while (skipped.length < skippedMax && !signal.aborted) {
     const due = await find(postgres, { limit: perBatch, except: skipped })
     if (due.length === 0) break
-    const ready = (await prepare(due)).map(({ id }) => id)
+    const ready = ((await choose?.(due)) ?? due).map(({ id }) => id)
     const removed = await postgres.transaction((database) => removeBatch(database, ready))
     count += removed.size
     skipped.push(...due.flatMap(({ id }) => (removed.has(id) ? [] : id)))

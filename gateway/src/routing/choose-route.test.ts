@@ -46,6 +46,7 @@ const stateOf = (states: Record<string, State>, random = 0): RouteState => ({
   healthOf: (name) => states[name]?.health ?? { kind: 'healthy' },
   isOffered: (name) => states[name]?.isOffered ?? false,
   tasksAt: (name) => ({ all: states[name]?.tasks ?? 0, ofModel: states[name]?.tasks ?? 0 }),
+  stopAt: () => undefined,
   random: () => random,
 })
 

@@ -8,6 +8,8 @@ export interface RouteState {
   isOffered: (provider: string) => boolean
   /** Its tasks, in flight and queued, of all models and of this one. */
   tasksAt: (provider: string) => { all: number; ofModel: number }
+  /** Whether its budget stops new work. */
+  stopAt: (provider: string) => { reason: string; forMs: number } | undefined
   random: () => number
 }
 
@@ -66,6 +68,8 @@ const obstacleOf = (
   if (health.kind === 'unhealthy' && (health.forMs > 0 || (!isOnly && state.isOffered(name)))) {
     return { kind: 'unhealthy', reason: health.reason, forMs: Math.max(1, health.forMs) }
   }
+  const stop = state.stopAt(name)
+  if (stop !== undefined) return { kind: 'unavailable', reason: stop.reason, forMs: Math.max(1, stop.forMs) }
   if (requirements.tried?.includes(name) === true) {
     return { kind: 'tried', reason: 'refused it already', forMs: 0 }
   }

@@ -1,6 +1,7 @@
 /** Refuses tasks that would wait so long for a slot that they could not finish before their deadline. */
 import { ApiError } from '@kinora/contract/errors'
 
+import { rejection } from '../platform/metrics/rejections.ts'
 // Client libraries wait up to a minute.
 const retryAfterSecondsMax = 60
 
@@ -17,8 +18,18 @@ export const refusalOfWait = (
 ): ApiError | undefined => {
   if (waitMs === undefined || waitMs <= waitMsMax) return undefined
   const seconds = Math.min(retryAfterSecondsMax, Math.ceil((waitMs - waitMsMax) / 1000))
-  return new ApiError('model_overloaded', {
-    message: `${what} overloaded: a new task would wait for about ${inWords(waitMs)}, longer than allowed. Try again in ${seconds} s.`,
-    headers: { 'retry-after': String(seconds) },
-  })
+  return rejection(
+    'queue_wait',
+    new ApiError('model_overloaded', {
+      message: `${what} overloaded: a new task would wait for about ${inWords(waitMs)}, longer than allowed. Try again in ${seconds} s.`,
+      headers: { 'retry-after': String(seconds) },
+    }),
+  )
 }
+
+/** The refusal of work that no provider may do today. Operators may raise a budget at any time. */
+export const refusalOfStop = (model: string): ApiError =>
+  new ApiError('model_overloaded', {
+    message: `'${model}' has no capacity left at the moment. Try again in ${retryAfterSecondsMax} s.`,
+    headers: { 'retry-after': String(retryAfterSecondsMax) },
+  })

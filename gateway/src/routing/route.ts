@@ -90,6 +90,12 @@ export interface Router {
    * provider is a probe, one at a time across all processes.
    */
   mayCall: (provider: string, model: string, attempt: 'first' | 'retry') => Promise<Permit>
+  /** Why the budget of a provider stops new work, and for how long; undefined if it does not. */
+  stopAt: (provider: string) => { reason: string; forMs: number } | undefined
+  /** Counts the cost of a job that has just begun. */
+  addCost: (provider: string, costMicros: number) => void
+  /** What each provider with a budget has cost today, with jobs in flight. */
+  spends: () => { provider: string; micros: number; budgetMicros: number }[]
   /** Releases the probe of a permit whose call was not made, or whose outcome says nothing about the provider. */
   releaseProbe: (provider: string, model: string) => void
   /** Does not need a permit. `unhealthy` with 0 ms means that a probe is allowed. */

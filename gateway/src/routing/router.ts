@@ -2,8 +2,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 import type { Log } from '../platform/log.ts'
+import { count } from '../platform/metrics/metrics.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { watchForStalls, type Stalls } from '../platform/stalls.ts'
+import { createBudgets } from '../provider-budgets/budgets.ts'
 import type { LiveConfig, RouteConfig, RoutingConfig } from '../provider-config/config.ts'
 import { isRetryable, ProviderFailure } from '../providers/port/failure.ts'
 import type { Capability, Provider, Providers } from '../providers/port/provider.ts'
@@ -26,6 +28,8 @@ export interface RouterDependencies {
 const pauseMsMax = 2_000
 /** Retry-After of a model without a capable route. */
 const noRouteRetryMs = 30_000
+/** Retry-After of a spent budget, which operators may raise at any time. */
+const stoppedRetryMs = 60_000
 
 const impliedRoute = (provider: Provider, upstreamModel: string): Route => ({
   provider,
@@ -92,6 +96,7 @@ export const createRouter = async ({
 }: RouterDependencies): Promise<Router & { stop: () => Promise<void> }> => {
   const health = await createHealth({ postgres, stalls, log })
   const load = createLoad({ postgres, log })
+  const budgets = await createBudgets({ postgres, liveConfig, log })
 
   const currentKeys = () =>
     new Map(liveConfig.current().providers.map((each) => [each.name, each.apiKey?.reveal()]))
@@ -148,6 +153,7 @@ export const createRouter = async ({
     healthOf: (provider) => health.healthOf(provider, model),
     isOffered: (provider) => health.isOffered(provider, model),
     tasksAt: (provider) => ({ all: load.tasksAt(provider), ofModel: load.tasksOf(provider, model) }),
+    stopAt: budgets.stopAt,
     random: Math.random,
   })
 
@@ -155,6 +161,11 @@ export const createRouter = async ({
     const chosen = chooseRoute(routesFor(model, requirements), requirements, stateOf(model))
     if (chosen === undefined) return undefined
     const { provider } = chosen.decision
+    count('kinora.routes.chosen', {
+      model,
+      'gen_ai.provider.name': provider,
+      capability: requirements.capability,
+    })
     if (health.healthOf(provider, model).kind === 'unhealthy') health.noteOffer(provider, model)
     if (requirements.capability === 'video') load.add(provider, model)
     return chosen
@@ -235,6 +246,13 @@ export const createRouter = async ({
         }
         break
       }
+      const stop = budgets.stopAt(name)
+      if (stop !== undefined) {
+        const { reason, forMs } = stop
+        const retryAfterMs = Math.min(forMs, stoppedRetryMs)
+        refusals.push({ kind: 'no', reason, retryAfterMs, isUnauthorized: false, provider: name })
+        continue
+      }
       const permit = await health.mayCall(name, model, 'first', { respectsRetryAfter: !isOnly })
       if (permit.kind === 'no') {
         refusals.push({ ...permit, provider: name })
@@ -268,6 +286,9 @@ export const createRouter = async ({
       explainRoutes(routesFor(model, requirements), requirements, stateOf(model)),
     mayCall: (provider, model, kind) => health.mayCall(provider, model, kind),
     healthOf: health.healthOf,
+    stopAt: budgets.stopAt,
+    addCost: budgets.add,
+    spends: budgets.spends,
     unsteadyAt: health.unsteadyAt,
     releaseProbe: health.releaseProbe,
     startsAllowed: health.startsAllowed,
@@ -277,6 +298,7 @@ export const createRouter = async ({
     stop: async () => {
       stopListening()
       stalls.stop()
+      await budgets.stop()
       await health.stop()
     },
   }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 
 import { SafeFetchError } from './safe-fetch-error.ts'
 import { createSafeFetch } from './safe-fetch.ts'
+import { createSafePost } from './safe-post.ts'
 
 /** Every known way to write the local machine; a careless client connects to most of them. */
 const loopbackHosts = [
@@ -292,6 +293,24 @@ describe('hostile URLs', () => {
     expect(canaryConnections).toBe(0)
   })
 
+  it('reach nothing as the URL of a webhook, with and without TLS', async () => {
+    const { post } = createSafePost({
+      allowOrigins: [],
+      ports: [80, 443, canaryPort],
+      resolve: resolveHostile,
+    })
+    const strict = createSafePost({ allowOrigins: [], requiresHttps: true, resolve: resolveHostile })
+    for (const url of hostileUrls) {
+      for (const send of [post, strict.post]) {
+        const sending = send(withPort(url), { headers: {}, body: 'secret', responseBytesMax: 100 })
+        await expect(sending, url).rejects.toMatchObject({
+          reason: expect.stringMatching(/^(blocked|unreachable)$/),
+        })
+      }
+    }
+    expect(canaryConnections).toBe(0)
+  })
+
   it('are blocked as such, except where a name has no address at all', async () => {
     for (const url of hostileUrls) {
       if (!url.includes('no-address')) expect(await reasonFor(withPort(url)), url).toBe('blocked')
@@ -421,13 +440,16 @@ function withPort(url: string): string {
   return url.replaceAll('PORT', String(canaryPort))
 }
 
+async function resolveHostile(hostname: string) {
+  return (hostileNames[hostname] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+}
+
 /** The canary's port is allowed here, so that only the address rules protect it. */
 async function reasonFor(url: string, ports: number[] | undefined = [80, 443, canaryPort]): Promise<string> {
   const fetcher = createSafeFetch({
     allowOrigins: [redirectorOrigin],
     ports,
-    resolve: async (hostname) =>
-      (hostileNames[hostname] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    resolve: resolveHostile,
   })
   try {
     const { stream } = await fetcher.open(url, { sizeBytesMax: 1_000 })

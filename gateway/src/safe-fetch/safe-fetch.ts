@@ -1,28 +1,13 @@
-import { connect as connectTcp, isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import { connect as connectTls } from 'node:tls'
 
-import { Client, type Dispatcher } from 'undici'
+import type { Client, Dispatcher } from 'undici'
 
 import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
 import { atWatchedRate, watchRate, type MinimumRate } from '../platform/streams/minimum-rate.ts'
-import { isPublicAddress } from './public-address.ts'
-import { createDnsQuery, lookUpHost, type ResolvedAddress, type ResolveName } from './resolve-name.ts'
+import { abortAfter, createSafeConnections, type SafeConnectionOptions } from './safe-connection.ts'
 import { SafeFetchError } from './safe-fetch-error.ts'
 
-interface SafeFetchOptions {
-  /** Exact origins exempt from the port and address rules: the operator's own storage or test servers. */
-  allowOrigins: string[]
-  /** Addresses that even these origins may not have. */
-  isRefusedAddress?: (address: string) => boolean
-  /** Resolves every name, for tests. */
-  resolve?: ResolveName
-  /** DNS servers for the names of other origins. Default: those of the system. */
-  dnsServers?: string[]
-  /** Ports allowed for every origin. */
-  ports?: number[]
-  /** Budget for the name lookup, and again for the connection with its TLS handshake. */
-  connectTimeoutMs?: number
+interface SafeFetchOptions extends SafeConnectionOptions {
   /** From sending a request, connecting included, to its headers. */
   headersTimeoutMs?: number
   /** Bodies open at once from one origin; others wait, so that a burst of large files stays small in memory. */
@@ -52,25 +37,18 @@ export interface SafeFetch {
   open: (url: string, limits: FetchLimits) => Promise<FetchedBody>
 }
 
-const noPublicAddress = 'its host has no public address; private addresses are not allowed'
-
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const mostRedirects = 3
 
-/** Fetches a URL that was chosen by a user or a vendor; no other code may do that. */
+/** Fetches a URL that was chosen by a user or a vendor. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const {
-    dnsServers = [],
-    isRefusedAddress = () => false,
-    ports = [80, 443],
-    connectTimeoutMs = 3_000,
     headersTimeoutMs = 10_000,
     bodiesPerOriginMax = 6,
     totalTimeoutMs = 60_000,
     minimumRate = { bytesPerSecondMin: 16_384, windowMs: 5_000 },
   } = options
-  const exemptOrigins = new Set(options.allowOrigins.map(originOf))
-  const queryDns = createDnsQuery(dnsServers)
+  const { permittedUrl, connect } = createSafeConnections(options)
   // Per origin, so that a slow host delays only its own downloads.
   const takeTurn = concurrencyLimitPerKey(bodiesPerOriginMax)
 
@@ -107,8 +85,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     const { sizeBytesMax, redirectsMax = mostRedirects } = limits
     let target = first
     for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
-      const addresses = await permittedAddresses(target, stop.signal)
-      const client = connectOnlyTo(target, addresses)
+      const client = await connect(target, stop.signal)
       let isKept = false
       try {
         const answer = await request(client, target, stop)
@@ -132,114 +109,6 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
       throw new SafeFetchError('blocked', 'it redirects from https to http')
     }
     return target
-  }
-
-  /** Checks everything that depends on the URL alone. */
-  function permittedUrl(text: string, base?: URL): URL {
-    const url = URL.parse(text, base?.href)
-    if (url === null) throw new SafeFetchError('blocked', 'it is not a valid URL')
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-      throw new SafeFetchError('blocked', 'only http and https URLs are allowed')
-    }
-    if (url.username !== '' || url.password !== '') {
-      throw new SafeFetchError('blocked', 'a user name or password in the URL is not allowed')
-    }
-    url.hash = ''
-    if (exemptOrigins.has(url.origin)) return url
-    if (!ports.includes(portOf(url)))
-      throw new SafeFetchError('blocked', `port ${portOf(url)} is not allowed; use ${ports.join(' or ')}`)
-    const hostname = hostnameOf(url)
-    // Names of one label, and names ending in a dot, exist only in local networks.
-    if (isIP(hostname) === 0 && (!hostname.includes('.') || hostname.endsWith('.'))) {
-      throw new SafeFetchError('blocked', noPublicAddress)
-    }
-    return url
-  }
-
-  /** Resolves the host, once. One private address among several blocks them all. */
-  async function permittedAddresses(url: URL, signal: AbortSignal): Promise<ResolvedAddress[]> {
-    const hostname = hostnameOf(url)
-    const family = isIP(hostname)
-    const isExempt = exemptOrigins.has(url.origin)
-    const resolve = options.resolve ?? (isExempt ? lookUpHost : queryDns)
-    const addresses =
-      family === 0 ? await resolveInTime(resolve, hostname, signal) : [{ address: hostname, family }]
-    if (addresses.length === 0) throw new SafeFetchError('unreachable', noPublicAddress)
-    const isAllowed = ({ address }: ResolvedAddress) =>
-      isExempt ? !isRefusedAddress(address) : isPublicAddress(address)
-    if (!addresses.every(isAllowed)) throw notPublic()
-    return addresses
-  }
-
-  async function resolveInTime(
-    resolve: ResolveName,
-    hostname: string,
-    signal: AbortSignal,
-  ): Promise<ResolvedAddress[]> {
-    signal.throwIfAborted()
-    const late = new AbortController()
-    const stop = () => late.abort(signal.reason)
-    signal.addEventListener('abort', stop)
-    const timer = abortAfter(late, connectTimeoutMs, 'the name lookup')
-    try {
-      const addresses = await resolve(hostname, late.signal)
-      signal.throwIfAborted()
-      return addresses
-    } catch (error) {
-      if (late.signal.aborted) throw late.signal.reason
-      throw new SafeFetchError('unreachable', noPublicAddress, { cause: error })
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-    }
-  }
-
-  /**
-   * A client for one origin and one request whose sockets can only reach the given addresses, while
-   * the Host header and the TLS name stay the URL's own.
-   */
-  function connectOnlyTo(url: URL, addresses: ResolvedAddress[]): Client {
-    // Not called for literal addresses, which are therefore checked earlier.
-    const pinnedLookup: LookupFunction = (_hostname, lookupOptions, callback) => {
-      const [first] = addresses
-      if (lookupOptions.all === true) callback(null, addresses)
-      else callback(null, first?.address ?? '', first?.family)
-    }
-    const isExempt = exemptOrigins.has(url.origin)
-    return new Client(url.origin, {
-      allowH2: false,
-      pipelining: 1,
-      connect: (_options, callback) => {
-        const isSecure = url.protocol === 'https:'
-        const host = hostnameOf(url)
-        const route = { host, port: portOf(url), lookup: pinnedLookup, autoSelectFamily: true }
-        const socket = isSecure
-          ? connectTls({
-              ...route,
-              ...(isIP(host) === 0 && { servername: host }),
-              ALPNProtocols: ['http/1.1'],
-            })
-          : connectTcp(route)
-        const timer = setTimeout(() => {
-          socket.destroy(new SafeFetchError('timeout', 'the connection took too long'))
-        }, connectTimeoutMs)
-        let isSettled = false
-        const settle = (finish: () => void) => {
-          if (isSettled) return
-          isSettled = true
-          clearTimeout(timer)
-          finish()
-        }
-        socket.on('error', (error) => settle(() => callback(error, null)))
-        // A second check on the address that the connection really has.
-        socket.once('connect', () => {
-          if (!isExempt && !isPublicAddress(socket.remoteAddress ?? '')) socket.destroy(notPublic())
-        })
-        socket.once(isSecure ? 'secureConnect' : 'connect', () => {
-          if (!socket.destroyed) settle(() => callback(null, socket))
-        })
-      },
-    })
   }
 
   async function request(client: Client, url: URL, stop: AbortController): Promise<Dispatcher.ResponseData> {
@@ -324,34 +193,6 @@ function assertUsable(answer: Dispatcher.ResponseData, sizeBytesMax: number): vo
 function headerOf(answer: Dispatcher.ResponseData, name: string): string | undefined {
   const value = answer.headers[name]
   return Array.isArray(value) ? value.join(', ') : value
-}
-
-function hostnameOf(url: URL): string {
-  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
-}
-
-function portOf(url: URL): number {
-  if (url.port !== '') return Number(url.port)
-  return url.protocol === 'https:' ? 443 : 80
-}
-
-/** Strict, because a mistyped exemption could silently exempt something else. */
-function originOf(text: string): string {
-  const url = URL.parse(text)
-  const isOrigin =
-    (url?.protocol === 'http:' || url?.protocol === 'https:') &&
-    url.href === `${url.origin}/` &&
-    !text.includes('@')
-  if (url === null || !isOrigin) throw new TypeError(`not an http or https origin: ${text}`)
-  return url.origin
-}
-
-function abortAfter(stop: AbortController, delayMs: number, subject: string): NodeJS.Timeout {
-  return setTimeout(() => stop.abort(new SafeFetchError('timeout', `${subject} took too long`)), delayMs)
-}
-
-function notPublic(): SafeFetchError {
-  return new SafeFetchError('blocked', noPublicAddress)
 }
 
 function tooLarge(sizeBytesMax: number): SafeFetchError {

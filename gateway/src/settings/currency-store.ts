@@ -3,6 +3,7 @@ import type { Database, Postgres } from '../platform/postgres.ts'
 /** Every table that stores amounts. */
 const amounts = [
   'select from ledger_entries',
+  'select from opening_balances',
   'select from prices',
   'select from plans',
   'select from key_quotas',

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -79,13 +79,22 @@ test('a file is opened on the first read, and closed at its end or when the stre
   expect(await openFiles()).toBe(0)
 })
 
+test('a file is listed with the time at which it was written', async () => {
+  await put('videos/a', 'x')
+  await utimes(join(directory, 'videos', 'a'), new Date(0), new Date(0))
+  const listed: unknown[] = []
+  for await (const file of store.list('videos')) listed.push(file)
+  expect(listed).toEqual([{ key: 'videos/a', sizeBytes: 1, storedAt: new Date(0) }])
+})
+
 test('the spool lists the files that processes left behind, and removes them', async () => {
   const path = spool.newPath()
   await writeFile(path, 'x')
-  await utimes(path, new Date(0), new Date(0))
+  const usedAt = new Date(Date.now() + 60_000)
+  await utimes(path, usedAt, usedAt)
   const listed: unknown[] = []
   for await (const file of spool.list()) listed.push(file)
-  expect(listed).toEqual([{ path, writtenAt: new Date(0) }])
+  expect(listed).toEqual([{ path, usedAt }])
   await spool.remove(path)
   expect(await readdir(spool.directory)).toEqual([])
 })

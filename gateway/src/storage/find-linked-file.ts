@@ -2,6 +2,7 @@ import { ApiError } from '@kinora/contract/errors'
 
 import type { Database } from '../platform/postgres.ts'
 import { timeOfUuidV7 } from '../platform/uuid.ts'
+import { assertUnexpired } from './send-file.ts'
 import type { LinkSigner } from './signed-link.ts'
 import { findStoredFile, type StoredFile } from './stored-file-store.ts'
 
@@ -18,6 +19,6 @@ export const createFindLinkedFile =
     if (mediaId === undefined) return undefined
     const file = timeOfUuidV7(mediaId) === undefined ? undefined : await findStoredFile(database, mediaId)
     if (file === undefined) throw new ApiError('media_not_found')
-    if (file.expiresAt !== null && file.expiresAt.getTime() <= Date.now()) throw new ApiError('media_expired')
+    assertUnexpired(file.expiresAt)
     return file
   }

@@ -14,7 +14,7 @@ import { uuidV7 } from '../platform/uuid.ts'
 import { mediaUnavailable, type MediaPrograms } from './media-programs.ts'
 import type { MediaStore } from './port/media-store.ts'
 import { createSandbox, isLateError, onlyVideoFiles } from './sandbox.ts'
-import { findVariant, insertStoredFiles, type StoredFile } from './stored-file-store.ts'
+import { findVariant, insertVariant, type StoredFile } from './stored-file-store.ts'
 
 export const variantKinds = ['thumbnail', 'spritesheet'] as const
 type VariantKind = (typeof variantKinds)[number]
@@ -96,15 +96,11 @@ export const createMakeVariant = ({
     const { sizeBytes, sha256 } = await mediaStore.put(storageKey, Readable.from([image]), {
       sizeBytesMax: imageBytesMax,
     })
-    const { accountId, taskId, expiresAt } = video
-    await insertStoredFiles(database, [
-      {
-        ...{ id, accountId, taskId, kind, storageKey, contentType: 'image/jpeg', sizeBytes, sha256 },
-        ...{ width: null, height: null, durationMs: null, expiresAt },
-      },
-    ])
-    // Another process may have made the same variant concurrently; the first insert wins.
-    const stored = await findVariant(database, taskId, kind)
+    await insertVariant(database, video.id, {
+      ...{ id, kind, storageKey, contentType: 'image/jpeg', sizeBytes, sha256 },
+    })
+    // Another process may have made the same variant concurrently, or the video was deleted.
+    const stored = await findVariant(database, video.taskId, kind)
     if (stored?.id !== id) await mediaStore.remove(storageKey)
     return stored
   }

@@ -4,8 +4,10 @@
  * directory.
  */
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process'
+import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
 
+import { ApiError } from '@kinora/contract/errors'
 import {
   isSandboxFailure,
   cpuLimit,
@@ -16,6 +18,7 @@ import {
   type Sandbox,
 } from '@kinora/sandbox/sandbox'
 
+import { measure, secondsSince, type LabelsOf } from '../platform/metrics/metrics.ts'
 import { mediaUnavailable, type MediaPrograms } from './media-programs.ts'
 
 interface RunLimits {
@@ -156,6 +159,15 @@ export type ReadOutputOfFile = (
   limits: RunLimits,
 ) => AsyncGenerator<Buffer, void, undefined>
 
+type ProgramOutcome = NonNullable<LabelsOf<'kinora.media.program.duration'>['outcome']>
+
+const outcomeOf = (error: unknown): ProgramOutcome => {
+  if (isLateError(error)) return 'timeout'
+  if (isCpuLimitError(error)) return 'cpu_limit'
+  if (isInvalidFileError(error)) return 'invalid_file'
+  return error instanceof ApiError && !(error.cause instanceof SandboxUnavailable) ? 'killed' : 'unavailable'
+}
+
 export const createOutputSandbox = (
   program: string,
   { findSandbox }: Pick<MediaPrograms, 'findSandbox'>,
@@ -163,6 +175,7 @@ export const createOutputSandbox = (
   async function* (path, parameters, { timeoutMs, cpuSecondsMax, signal }) {
     const sandbox = await findSandbox()
     signal?.throwIfAborted()
+    const startedMs = performance.now()
     const cpuSeconds = cpuSecondsMax ?? (processorsMax * timeoutMs) / 1000
     const running = start(sandbox, program, path, parameters, cpuSeconds)
     const kill = killerOf(running, sandbox && (running.stdio[infoFd] as unknown as Readable))
@@ -172,6 +185,8 @@ export const createOutputSandbox = (
       kill()
     }, timeoutMs)
     signal?.addEventListener('abort', kill)
+    // A consumer that stops reading needs no more.
+    let outcome: ProgramOutcome = 'done'
     let errorOutput = ''
     running.stderr.setEncoding('utf8').on('data', (text: string) => {
       errorOutput = (errorOutput + text).slice(-errorOutputMax)
@@ -191,7 +206,9 @@ export const createOutputSandbox = (
     try {
       yield* running.stdout as AsyncIterable<Buffer>
       await closed
+      outcome = 'done'
     } catch (error) {
+      outcome = signal?.aborted === true ? 'aborted' : outcomeOf(error)
       signal?.throwIfAborted()
       throw error
     } finally {
@@ -200,6 +217,11 @@ export const createOutputSandbox = (
       kill()
       // Waits because a killed program uses the CPU until it has ended.
       await closed.catch(() => undefined)
+      measure('kinora.media.program.duration', secondsSince(startedMs), {
+        // The path may have another name, which is the operator's.
+        program: basename(program).includes('probe') ? 'ffprobe' : 'ffmpeg',
+        outcome,
+      })
     }
   }
 

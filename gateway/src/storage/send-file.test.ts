@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { rangeOf } from './send-file.ts'
+import { mayRedirect, rangeOf } from './send-file.ts'
 
 const size = fc.integer({ min: 1, max: 1_000_000 })
 
@@ -21,6 +21,20 @@ test('a range is within the file for any header', () => {
       expect(range.end).toBeLessThan(sizeBytes)
     }),
   )
+})
+
+test('only content that a browser takes for nothing else is sent by the store itself', () => {
+  for (const type of ['video/mp4', 'video/webm', 'audio/x-wav', 'image/png', 'image/jpeg', 'image/webp'])
+    expect({ type, may: mayRedirect(type) }).toEqual({ type, may: true })
+  for (const type of [
+    'text/html',
+    'image/svg+xml',
+    'application/octet-stream',
+    '',
+    'video/mp4; charset=x',
+    'text/vtt',
+  ])
+    expect({ type, may: mayRedirect(type) }).toEqual({ type, may: false })
 })
 
 test('an empty file has no satisfiable range', () => {

@@ -22,7 +22,21 @@ export const rangeOf = (header: string | undefined, sizeBytes: number): Range | 
   return start > end || start >= sizeBytes ? null : { start, end }
 }
 
-const isExpired = ({ expiresAt }: StoredFile) => expiresAt !== null && expiresAt.getTime() <= Date.now()
+/** Throws if the file has expired. */
+export const assertUnexpired = (expiresAt: Date | null, param?: string): void => {
+  if (expiresAt === null || expiresAt.getTime() > Date.now()) return
+  throw new ApiError('media_expired', {
+    message: `The file expired at ${expiresAt.toISOString()} and was deleted.`,
+    ...(param !== undefined && { param }),
+  })
+}
+
+/**
+ * Whether a browser takes the content for nothing else without `x-content-type-options: nosniff`, which S3 cannot send. It must
+ * also be no document that could contain a script.
+ */
+export const mayRedirect = (contentType: string): boolean =>
+  /^(?:(?:video|audio)\/[\w.+-]+|image\/(?:png|jpeg|webp))$/.test(contentType)
 
 /** Sends the file, or a redirect to the store, or 410 if it has expired. */
 export const sendFile = async (
@@ -31,7 +45,7 @@ export const sendFile = async (
   { header, method, signal }: Pick<Call, 'header' | 'method' | 'signal'>,
   { disposition, redirectSeconds = 0 }: { disposition: string; redirectSeconds?: number },
 ): Promise<Reply<Readable | undefined>> => {
-  if (isExpired(file)) throw new ApiError('media_expired')
+  assertUnexpired(file.expiresAt)
   const etag = `"${file.sha256}"`
   const headers: Record<string, string> = {
     etag,
@@ -43,19 +57,21 @@ export const sendFile = async (
   }
   if (isKnownTag(header('if-none-match'), etag)) return { status: 304, headers, body: undefined }
   const isRangeValid = header('if-range') === undefined || header('if-range') === etag
-  const range = isRangeValid ? rangeOf(header('range'), file.sizeBytes) : undefined
+  const asked = header('range')
+  const range = isRangeValid ? rangeOf(asked, file.sizeBytes) : undefined
   if (range === null) {
     throw new ApiError('range_not_satisfiable', {
-      message: `The requested range is outside of the file, which has ${file.sizeBytes} bytes.`,
+      message: `The range '${asked?.slice(0, 60)}' is outside of the file, which has ${file.sizeBytes} bytes.`,
       headers: { 'content-range': `bytes */${file.sizeBytes}`, 'accept-ranges': 'bytes' },
     })
   }
   // The URL is for GET only.
-  if (redirectSeconds > 0 && mediaStore.presign !== undefined && method !== 'HEAD') {
-    const location = await mediaStore.presign(file.storageKey, {
-      ...{ contentType: file.contentType, disposition, expiresInSeconds: redirectSeconds },
+  if (redirectSeconds > 0 && method !== 'HEAD' && mayRedirect(file.contentType)) {
+    const location = await mediaStore.presign?.(file.storageKey, {
+      ...{ contentType: file.contentType, disposition, expiresInSeconds: redirectSeconds, signal },
     })
-    return { status: 302, headers: { location, 'cache-control': 'no-store' }, body: undefined }
+    if (location !== undefined)
+      return { status: 302, headers: { location, 'cache-control': 'no-store' }, body: undefined }
   }
   const sent = range ?? { start: 0, end: file.sizeBytes - 1 }
   headers['content-length'] = String(sent.end - sent.start + 1)

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/postgres.ts'
+import { requestRemovals, type FileRemoval } from './removal/file-removal-store.ts'
 
 export interface StoredFile {
   id: string
@@ -32,6 +33,33 @@ export const insertStoredFiles = async (database: Database, files: StoredFile[])
   )
 }
 
+/**
+ * Inserts a variant if the row of its video still exists, so that a deleted video never gets one, and if it is the first of its
+ * kind. The lock makes a concurrent deletion wait, and then see it. A variant expires with its video.
+ */
+export const insertVariant = async (
+  database: Database,
+  videoId: string,
+  {
+    id,
+    kind,
+    storageKey,
+    contentType,
+    sizeBytes,
+    sha256,
+  }: Pick<StoredFile, 'id' | 'kind' | 'storageKey' | 'contentType' | 'sizeBytes' | 'sha256'>,
+): Promise<void> => {
+  await database.query(
+    `with video as (
+       select account_id, task_id, expires_at from media where id = $1 and removed_at is null for key share
+     )
+     insert into media (id, account_id, task_id, kind, storage_key, content_type, size_bytes, sha256, expires_at)
+     select $2, account_id, task_id, $3, $4, $5, $6, decode($7, 'hex'), expires_at from video
+     on conflict do nothing`,
+    [videoId, id, kind, storageKey, contentType, sizeBytes, sha256],
+  )
+}
+
 const columns = `id, account_id as "accountId", task_id as "taskId", kind, storage_key as "storageKey",
   content_type as "contentType", size_bytes as "sizeBytes", encode(sha256, 'hex') as sha256, width, height,
   duration_ms as "durationMs", expires_at as "expiresAt"`
@@ -62,8 +90,8 @@ export const lockSources = async (
 }
 
 /** Waits for remixes that are being created from these files, and blocks new ones until the transaction ends. */
-export const lockFilesOfTask = async (database: Database, taskId: string): Promise<void> => {
-  await database.query('select from media where task_id = $1 order by id for update', [taskId])
+export const lockFilesOfTasks = async (database: Database, taskIds: string[]): Promise<void> => {
+  await database.query('select from media where task_id = any($1::text[]) order by id for update', [taskIds])
 }
 
 export const referencesOfTask = async (database: Database, taskId: string): Promise<StoredFile[]> => {
@@ -86,22 +114,13 @@ export const findVariant = async (
   return rows[0]
 }
 
-/** Deletes the rows of a task's video, variants and reference images, and returns their storage keys. */
-export const deleteFilesOfTask = async (database: Database, taskId: string): Promise<string[]> => {
-  const { rows } = await database.query<{ storageKey: string }>(
-    `delete from media
-      where task_id = $1 and kind in ('video', 'reference', 'thumbnail', 'spritesheet')
-      returning storage_key as "storageKey"`,
+/** Deletes the rows of a task's reference images, and requests the removal of the files. */
+export const deleteReferences = async (database: Database, taskId: string): Promise<FileRemoval[]> => {
+  const { rows } = await database.query<FileRemoval & Record<string, unknown>>(
+    `with gone as (
+       delete from media where task_id = $1 and kind = 'reference' returning storage_key, account_id
+     ) ${requestRemovals('gone')}`,
     [taskId],
   )
-  return rows.map(({ storageKey }) => storageKey)
-}
-
-/** Deletes the rows of a task's reference images and returns their storage keys. */
-export const deleteReferences = async (database: Database, taskId: string): Promise<string[]> => {
-  const { rows } = await database.query<{ storageKey: string }>(
-    `delete from media where task_id = $1 and kind = 'reference' returning storage_key as "storageKey"`,
-    [taskId],
-  )
-  return rows.map(({ storageKey }) => storageKey)
+  return rows
 }

@@ -14,7 +14,8 @@ export const beginStep = async (
   { taskId, run }: Run,
 ): Promise<{ day: string; isOverdue: boolean } | undefined> => {
   const { rows } = await database.query<{ day: string; isOverdue: boolean }>(
-    `update ${open} set stage = 'working' where task_id = $1 and run = $2 and stage <> 'accepted'
+    `update ${open} set stage = 'working', started_at = coalesce(started_at, now())
+      where task_id = $1 and run = $2 and stage <> 'accepted'
       returning day, deadline_at <= now() as "isOverdue"`,
     [taskId, run],
   )
@@ -67,7 +68,8 @@ export const runsIn = (
     const { rows } = await database.query<Run & Record<string, unknown>>(
       `update ${open} o
           set run = ${nextRunAfter('o.run')},
-              stage = case o.stage when 'accepted' then 'starting' when 'waiting' then 'storing' else o.stage end
+              stage = case o.stage when 'accepted' then 'starting' when 'waiting' then 'storing' else o.stage end,
+              lost_runs = o.lost_runs + case when o.stage in ('accepted', 'waiting') then 0 else 1 end
          from unnest($1::text[], $2::bigint[]) as outdated (task_id, run)
         where o.task_id = outdated.task_id and o.run = outdated.run
        returning o.task_id as "taskId", o.run`,

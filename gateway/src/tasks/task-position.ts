@@ -18,7 +18,10 @@ export const positionOfTask = async (
   createdAt: Date | undefined,
 ): Promise<ListPosition> => {
   if (createdAt === undefined) {
-    throw new ApiError('invalid_parameter', { param: 'after', message: "'after' must be the id of a task." })
+    throw new ApiError('invalid_parameter', {
+      param: 'after',
+      message: `'after' must be the id of a task (got '${id.slice(0, 60)}').`,
+    })
   }
   const task = { id, day: createdAt.toISOString().slice(0, 10), accountId }
   const at = (await findCreationTime(database, tables, task)) ?? (await findHoldTime(database, task))

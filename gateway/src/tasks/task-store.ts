@@ -17,9 +17,10 @@ export const markProcessing = async (
     events === undefined
       ? update()
       : `with moved as (
-           ${update(', status_updated_at = now(), last_event = t.last_event + 1')} returning t.day, t.id, t.last_event
+           ${update(', status_updated_at = now(), last_event = t.last_event + 1')} returning t.day, t.id, t.account_id, t.webhook, t.last_event
          )
-         insert into ${events} (day, task_id, id, kind) select day, id, last_event, 'processing' from moved`,
+         insert into task_events (day, task_id, id, kind, object, account_id, webhook)
+         select day, id, last_event, 'processing', '${events}', account_id, webhook from moved`,
     [tasks.map(({ day }) => day), tasks.map(({ id }) => id)],
   )
 }

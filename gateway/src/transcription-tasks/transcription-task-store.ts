@@ -1,7 +1,12 @@
 import type { Instant } from '../billing/ledger/ledger-store.ts'
+import { matchMetadata } from '../metadata/match-metadata.ts'
+import { deleteUsageMetadata } from '../platform/database/usage-metadata-store.ts'
 import type { ListPosition } from '../platform/list-position.ts'
 import type { Database } from '../platform/postgres.ts'
+import { requestRemovals, type FileRemoval } from '../storage/removal/file-removal-store.ts'
+import { deleteStoredResponses } from '../tasks/stored-response-store.ts'
 import type { Ending, TranscriptionTask } from './transcription-task.ts'
+import { workState, type WorkState } from './work-state.ts'
 
 const taskColumns = `id, day, account_id as "accountId", key_id as "keyId", model,
   coalesce(model_name, model) as "modelName", state,
@@ -25,8 +30,8 @@ export const insertTranscription = async (
   await database.query(
     `with recorded as (
        insert into transcription_tasks (day, id, account_id, key_id, model, model_name, transcription_order, duration_ms,
-                                        wallet, prices, hold_micros, recording_key, created_at)
-       values ($1, $2, $3, $4, $5, nullif($15, $5), $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz))
+                                        wallet, prices, hold_micros, recording_key, created_at, webhook)
+       values ($1, $2, $3, $4, $5, nullif($15, $5), $6, $7, $8, $9, $10, $11, coalesce($14::timestamptz, $12::timestamptz), $16)
      )
      insert into open_transcriptions (task_id, day, account_id, accepted_at, not_before, deadline_at)
      values ($2, $1, $3, $12, $12, $13)`,
@@ -46,6 +51,7 @@ export const insertTranscription = async (
       deadlineAt,
       createdAt ?? null,
       task.modelName,
+      task.webhook === undefined ? null : JSON.stringify(task.webhook),
     ],
   )
 }
@@ -68,14 +74,23 @@ export const listTranscriptions = async (
   database: Database,
   accountId: string,
   since: Date,
-  page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
+  page: {
+    order: 'asc' | 'desc'
+    after: ListPosition | undefined
+    limit: number
+    metadata?: readonly (readonly [key: string, value: string])[]
+  },
 ): Promise<TranscriptionTask[]> => {
-  const { order, after, limit } = page
+  const { order, after, limit, metadata = [] } = page
+  const values: unknown[] = [accountId, limit, since, ...(after === undefined ? [] : [after.at, after.id])]
   const isAfter = after === undefined ? '' : `and (created_at, id) ${order === 'asc' ? '>' : '<'} ($4, $5)`
+  const matches = matchMetadata(`(transcription_order -> 'metadata')`, metadata, values).map(
+    (each) => `and ${each}`,
+  )
   const { rows } = await database.query<Row>(
-    `select ${taskColumns} from transcription_tasks where account_id = $1 and created_at >= $3 ${isAfter}
+    `select ${taskColumns} from transcription_tasks where account_id = $1 and created_at >= $3 ${isAfter} ${matches.join(' ')}
       order by created_at ${order}, id ${order} limit $2`,
-    [accountId, limit, since, ...(after === undefined ? [] : [after.at, after.id])],
+    values,
   )
   return rows
 }
@@ -83,7 +98,13 @@ export const listTranscriptions = async (
 export type FinishedTranscription = Pick<
   TranscriptionTask,
   'accountId' | 'keyId' | 'wallet' | 'holdMicros' | 'model'
-> & { capturedMicros: number }
+> & {
+  capturedMicros: number
+  createdAt: Date
+  finishedAt: Date
+  /** How the work on it stood; null if it had no open row. */
+  endState: WorkState | null
+}
 
 /**
  * Ends a task: sets its final state by compare-and-set, deletes its row in `open_transcriptions` and, if it failed, its
@@ -99,10 +120,10 @@ export const finishTranscription = async (
   const failure = ending.kind === 'failed' ? ending : undefined
   const { rows } = await database.query<FinishedTranscription & Record<string, unknown>>(
     `with closed as (
-       delete from open_transcriptions where task_id = $2
+       delete from open_transcriptions o where o.task_id = $2 returning ${workState('$8::jsonb')} as end_state
      ), moved as (
        update transcription_tasks
-          set state = $3, finished_at = now(),
+          set state = $3, finished_at = now(), status_updated_at = now(), last_event = last_event + 1, end_state = (select closed.end_state from closed),
               done_ms = case when $3 = 'completed' then duration_ms else done_ms end,
               captured_micros = case
                 when $3 = 'completed' then hold_micros
@@ -111,12 +132,17 @@ export const finishTranscription = async (
               expires_at = case when $3 = 'completed' then $6::timestamptz end,
               has_transcript = $3 = 'completed', error_code = $4, error_message = $5
         where day = $1 and id = $2 and state in ('pending', 'processing')
-        returning id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros",
-                  coalesce(captured_micros, 0) as "capturedMicros", model, state
+        returning day, id, webhook, last_event, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros",
+                  coalesce(captured_micros, 0) as "capturedMicros", model, state, created_at as "createdAt",
+                  coalesce(finished_at, now()) as "finishedAt", end_state as "endState"
+     ), event as (
+       insert into task_events (day, task_id, id, kind, object, account_id, webhook)
+       select day, id, last_event, state, 'transcription_task', "accountId", webhook from moved
      ), dropped as (
        delete from transcription_segments s using moved where s.task_id = moved.id and moved.state = 'failed'
      )
-     select "accountId", "keyId", wallet, "holdMicros", "capturedMicros", model from moved`,
+     select "accountId", "keyId", wallet, "holdMicros", "capturedMicros", model, "createdAt", "finishedAt", "endState"
+       from moved`,
     [
       day,
       id,
@@ -125,6 +151,7 @@ export const finishTranscription = async (
       failure?.message ?? null,
       expiresAt,
       failure?.isPartCharged ?? false,
+      failure?.failure === undefined ? null : JSON.stringify(failure.failure),
     ],
   )
   return rows[0]
@@ -168,20 +195,37 @@ export const dropExpiredTranscripts = async (database: Database, limit: number):
   return rows.length
 }
 
-/** Deletes an ended task and its transcript, but not its ledger movements. False if there is no such task. */
-export const deleteFinishedTranscription = async (
+/**
+ * Deletes those of these tasks that have ended, with their transcripts, but not their ledger movements, and requests the removal
+ * of recordings that are still stored.
+ */
+export const deleteEndedTranscriptions = async (
   database: Database,
-  { day, id, accountId }: { day: string; id: string; accountId: string },
-): Promise<boolean> => {
-  const { rows } = await database.query<{ id: string }>(
+  tasks: { day: string; id: string; accountId: string }[],
+): Promise<{ ids: string[]; files: FileRemoval[] }> => {
+  const { rows } = await database.query<{ id: string; removalId: number | null; storageKey: string | null }>(
     `with deleted as (
-       delete from transcription_tasks
-        where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning id
+       delete from transcription_tasks t using jsonb_to_recordset($1::jsonb) as given (day date, id text, "accountId" uuid)
+        where t.day = given.day and t.id = given.id and t.account_id = given."accountId"
+          and t.day = any($2::date[]) and t.state in ('completed', 'failed')
+       returning t.day, t.id, t.account_id, t.recording_key as storage_key, t.finished_at
      ), dropped as (
        delete from transcription_segments s using deleted where s.task_id = deleted.id
-     )
-     select id from deleted`,
-    [day, id, accountId],
+     ), events as (
+       delete from task_events e using deleted
+        where e.day = deleted.day and e.task_id = deleted.id and e.day = any($2::date[])
+     ), metadata as (${deleteUsageMetadata('deleted')}), responses as (${deleteStoredResponses('deleted')}), requested as (${requestRemovals('deleted where storage_key is not null')})
+     select deleted.id, requested.id as "removalId", "storageKey"
+       from deleted left join requested on "storageKey" = storage_key`,
+    [
+      JSON.stringify(tasks.map(({ day, id, accountId }) => ({ day, id, accountId }))),
+      [...new Set(tasks.map(({ day }) => day))],
+    ],
   )
-  return rows.length > 0
+  return {
+    ids: rows.map(({ id }) => id),
+    files: rows.flatMap(({ removalId, storageKey }) =>
+      removalId === null || storageKey === null ? [] : { id: removalId, storageKey },
+    ),
+  }
 }

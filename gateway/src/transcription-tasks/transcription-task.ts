@@ -1,12 +1,18 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
+import type { Metadata } from '@kinora/contract/metadata'
 
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'
 import type { Engine } from '../providers/port/engine.ts'
+import type { FailureKind } from '../providers/port/failure.ts'
 import type { SpeechSegment, Transcript } from '../providers/port/transcription.ts'
-import type { TaskState, TaskTables } from '../tasks/task.ts'
+import type { TaskState, TaskTables, TaskWebhook } from '../tasks/task.ts'
 
-export const transcriptionTables: TaskTables = { tasks: 'transcription_tasks', open: 'open_transcriptions' }
+export const transcriptionTables: TaskTables = {
+  tasks: 'transcription_tasks',
+  open: 'open_transcriptions',
+  events: 'transcription_task',
+}
 
 /** How often a step checks that its run is current. */
 export const checkEveryMs = 2_000
@@ -20,6 +26,8 @@ export interface TranscriptionOrder {
   temperature: number
   /** Whether the model returns speech segments with timestamps. */
   hasTimestamps: boolean
+  /** The caller's own data; never sent to a provider. */
+  metadata?: Metadata
 }
 
 export interface TranscriptionTask {
@@ -48,6 +56,7 @@ export interface TranscriptionTask {
   /** The expiry of the transcript; null as long as there is none. */
   expiresAt: Date | null
   hasTranscript: boolean
+  webhook?: TaskWebhook | undefined
 }
 
 /** A part of a recording that is transcribed by one request. All segments in order make up the recording. */
@@ -68,12 +77,21 @@ export interface SegmentTranscript {
   translation?: NonNullable<Transcript['translation']>
 }
 
+/** Why a request for a segment failed. The reason may quote the provider; operators alone see it. */
+export interface SegmentFailure {
+  /** Null if none could be called. */
+  provider: string | null
+  kind: FailureKind
+  reason: string
+}
+
 export interface Failed {
   kind: 'failed'
   code: TaskErrorCode
   message: string
   /** Whether the transcribed part is charged. */
   isPartCharged?: boolean
+  failure?: SegmentFailure
 }
 
 export type Ending = { kind: 'completed' } | Failed

@@ -31,11 +31,18 @@ export interface OpenTask {
   outcomeAtMs: number | null
   /** Downloads of the result that failed, were incomplete or too slow. */
   failedDownloads: number
+  /** The trace of the request that created the task; null if it was not traced. */
+  traceContext: string | null
+  acceptedAtMs: number
   deadlineMs: number
   isOverdue: boolean
 }
 
-interface OpenRow extends Omit<OpenTask, 'outcomeUnknownSinceMs' | 'outcomeAtMs' | 'deadlineMs'> {
+interface OpenRow extends Omit<
+  OpenTask,
+  'outcomeUnknownSinceMs' | 'outcomeAtMs' | 'acceptedAtMs' | 'deadlineMs'
+> {
+  acceptedAgeMs: number
   outcomeUnknownAgeMs: number | null
   outcomeAgeMs: number | null
   remainingMs: number
@@ -45,16 +52,18 @@ const ageMs = (column: string) => `extract(epoch from now() - o.${column}) * 100
 
 const openColumns = `o.task_id as "taskId", o.day, o.account_id as "accountId", o.provider, o.model, o.decision,
   o.tried_providers as tried, o.stage, o.run, o.submits, o.refusals, o.upstream, o.outcome,
-  o.failed_downloads as "failedDownloads",
+  o.failed_downloads as "failedDownloads", o.trace_context as "traceContext", ${ageMs('accepted_at')} as "acceptedAgeMs",
   ${ageMs('outcome_unknown_since')} as "outcomeUnknownAgeMs", ${ageMs('outcome_at')} as "outcomeAgeMs",
   -${ageMs('deadline_at')} as "remainingMs", o.deadline_at <= now() as "isOverdue"`
 
-const openTaskOf = ({ outcomeUnknownAgeMs, outcomeAgeMs, remainingMs, ...row }: OpenRow): OpenTask => {
+const openTaskOf = (given: OpenRow): OpenTask => {
+  const { outcomeUnknownAgeMs, outcomeAgeMs, acceptedAgeMs, remainingMs, ...row } = given
   const nowMs = performance.now()
   return {
     ...row,
     outcomeUnknownSinceMs: outcomeUnknownAgeMs === null ? null : nowMs - outcomeUnknownAgeMs,
     outcomeAtMs: outcomeAgeMs === null ? null : nowMs - outcomeAgeMs,
+    acceptedAtMs: nowMs - acceptedAgeMs,
     deadlineMs: nowMs + remainingMs,
   }
 }

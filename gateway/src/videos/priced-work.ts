@@ -1,4 +1,6 @@
+import { costOf } from '../billing/prices/price.ts'
 import type { PricedWork } from '../models/price-rule.ts'
+import type { Route } from '../routing/route.ts'
 import type { VideoOrder } from './task.ts'
 
 const inputOf = ({
@@ -19,3 +21,7 @@ export const pricedWorkOf = (order: VideoOrder): PricedWork => {
     input: inputOf(order),
   }
 }
+
+/** What a video costs at the provider of a route; undefined if unknown. */
+export const costAt = (route: Pick<Route, 'costs'> | undefined, order: VideoOrder): number | undefined =>
+  costOf(route?.costs, pricedWorkOf(order))

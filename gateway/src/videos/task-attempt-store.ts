@@ -20,23 +20,33 @@ export interface Attempt {
   failureReason: string | null
 }
 
-/** Records attempts. One that is recorded already is left as it is: an attempt is known by its provider and its start. */
+/**
+ * Records attempts. One that is recorded already is left as it is: an attempt is known by its provider and its start. An attempt
+ * of a deleted task is dropped; the lock makes a concurrent deletion wait, and then see it.
+ */
 export const recordAttempts = async (database: Database, attempts: Attempt[]): Promise<void> => {
   if (attempts.length === 0) return
   await database.query(
-    `insert into task_attempts (day, task_id, attempt, provider, upstream_model, decision, started_at, outcome,
+    `with given as materialized (
+       select * from jsonb_to_recordset($1::jsonb) as g
+         (day date, "taskId" text, provider text, "upstreamModel" text, decision jsonb, "startedAt" timestamptz,
+          outcome text, "isDuplicate" boolean, exchanges jsonb, "failureReason" text)
+     ), stored as materialized (
+       select t.id from given join video_tasks t on t.day = given.day and t.id = given."taskId"
+        where t.day = any($2::date[]) for key share of t
+     )
+     insert into task_attempts (day, task_id, attempt, provider, upstream_model, decision, started_at, outcome,
                                 is_duplicate, exchanges, failure_reason)
      select day, "taskId", 1 + (select coalesce(max(a.attempt), 0) from task_attempts a
                                  where a.day = given.day and a.task_id = given."taskId"),
             provider, "upstreamModel", decision, "startedAt", outcome, "isDuplicate", exchanges, "failureReason"
-       from jsonb_to_recordset($1::jsonb) as given
-         (day date, "taskId" text, provider text, "upstreamModel" text, decision jsonb, "startedAt" timestamptz,
-          outcome text, "isDuplicate" boolean, exchanges jsonb, "failureReason" text)
-      where not exists (select from task_attempts a
+       from given
+      where "taskId" in (select id from stored)
+        and not exists (select from task_attempts a
                          where a.day = given.day and a.task_id = given."taskId" and a.provider = given.provider
                            and a.started_at = given."startedAt")
      on conflict do nothing`,
-    [JSON.stringify(attempts)],
+    [JSON.stringify(attempts), [...new Set(attempts.map(({ day }) => day))]],
   )
 }
 

@@ -2,7 +2,7 @@
  * Task ids contain their creation time: an id leads to its partition without a lookup, and a malformed id is refused
  * without a query. Ids are not secrets.
  */
-import { randomText } from '../platform/random-text.ts'
+import { randomText } from '../platform/text/random-text.ts'
 import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/uuid.ts'
 
 // Two characters are reserved for the cell of a task; there is one cell so far.

@@ -1,20 +1,31 @@
 import type { Instant } from '../billing/ledger/ledger-store.ts'
+import { matchMetadata } from '../metadata/match-metadata.ts'
 import type { ListPosition } from '../platform/list-position.ts'
 import type { Database } from '../platform/postgres.ts'
 import type { Decision } from '../routing/route.ts'
+import type { TaskWebhook } from '../tasks/task.ts'
 import type { Ending, VideoTask } from './task.ts'
+import { workState, type WorkState } from './work-state.ts'
 
-/** Needs the alias `t`, and `mediaExpiresAt` beside it. */
+/**
+ * Needs the alias `t`, and `mediaExpiresAt` beside it. A task whose prompt was not changed has an empty `enhanced_prompt`, so
+ * that the prompt is stored once.
+ */
 export const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id as "keyId", t.model,
   coalesce(t.model_name, t.model) as "modelName", t.family, t.created_via as "createdVia", t.state,
-  t.progress, t.video_order as "order", t.enhanced_prompt as "enhancedPrompt", t.provider, t.wallet, t.prices,
+  t.progress, t.video_order as "order", coalesce(nullif(t.enhanced_prompt, ''), t.video_order ->> 'prompt') as "enhancedPrompt", t.provider, t.wallet, t.prices,
   t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
   t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
 
 export interface NewTask extends VideoTask {
   shard: number
   decision: Decision
+  /** What it costs at its provider; undefined if unknown. */
+  costMicros?: number | undefined
   deadlineMs: number
+  /** The trace of the request; null if it is not traced. */
+  traceContext: string | null
+  webhook?: TaskWebhook | undefined
 }
 
 /**
@@ -32,21 +43,22 @@ export const insertTasks = async (
        select * from jsonb_to_recordset($1::jsonb) as t
          (day date, id text, "accountId" uuid, "keyId" uuid, model text, "modelName" text, family text, "createdVia" text, state text,
           "order" jsonb, "enhancedPrompt" text, provider text, wallet text, prices jsonb, "holdMicros" bigint,
-          "createdAt" timestamptz, shard smallint, decision jsonb, "deadlineMs" double precision)
+          "createdAt" timestamptz, shard smallint, decision jsonb, "costMicros" bigint, "deadlineMs" double precision,
+          "traceContext" text, webhook jsonb)
      ), recorded as (
        insert into video_tasks (day, id, account_id, key_id, model, model_name, family, created_via, state, video_order, enhanced_prompt,
-                                provider, wallet, prices, hold_micros, created_at, status_updated_at, last_event)
-       select day, id, "accountId", "keyId", model, nullif("modelName", model), family, "createdVia", state, "order", "enhancedPrompt",
-              provider, wallet, prices, "holdMicros", coalesce($2::timestamptz, "createdAt"),
-              coalesce($2::timestamptz, "createdAt"), 1 from given
+                                provider, wallet, prices, hold_micros, created_at, status_updated_at, last_event, webhook)
+       select day, id, "accountId", "keyId", model, nullif("modelName", model), family, "createdVia", state, "order",
+              case when "enhancedPrompt" = "order" ->> 'prompt' then '' else "enhancedPrompt" end,
+              provider, wallet, prices, "holdMicros", coalesce($2::timestamptz, "createdAt"), coalesce($2::timestamptz, "createdAt"), 1, webhook from given
      ), event as (
-       insert into task_events (day, task_id, id, kind) select day, id, 1, 'accepted' from given
+       insert into task_events (day, task_id, id, kind, account_id) select day, id, 1, 'accepted', "accountId" from given
      )
      insert into open_tasks (task_id, day, account_id, key_id, seconds, provider, shard, model, source_task_id, decision,
-                             accepted_at, not_before, deadline_at)
+                             cost_micros, accepted_at, not_before, deadline_at, trace_context)
      select id, day, "accountId", "keyId", ("order" ->> 'seconds')::integer, provider, shard, model,
-            "order" -> 'remixOf' ->> 'taskId', decision, clock_timestamp(), now(),
-            now() + make_interval(secs => "deadlineMs" / 1000.0) from given`,
+            "order" -> 'remixOf' ->> 'taskId', decision, "costMicros", clock_timestamp(), now(),
+            now() + make_interval(secs => "deadlineMs" / 1000.0), "traceContext" from given`,
     [JSON.stringify(tasks), createdAt ?? null],
   )
 }
@@ -57,8 +69,8 @@ export interface TaskKey {
   accountId: string
 }
 
-// Rows are dropped by whole months. Until then a row is hidden once its account's retention is over, or the default
-// retention if the account has none of its own.
+// A row is hidden once its account's retention is over, or the default retention if the account has none of its own. It is
+// deleted within a day.
 const isRetained = (accountId: string, taskDays: string) =>
   `t.created_at > (select now() - make_interval(days => coalesce(a.task_retention_days, ${taskDays}::integer))
                      from accounts a where a.id = ${accountId})`
@@ -110,7 +122,8 @@ export const recordEnhanced = async (
   enhancedPrompt: string,
 ): Promise<void> => {
   await database.query(
-    `update video_tasks set enhanced_prompt = $3, video_order = video_order || '{"isEnhanced": true}'
+    `update video_tasks
+        set enhanced_prompt = case when $3 = video_order ->> 'prompt' then '' else $3 end, video_order = video_order || '{"isEnhanced": true}'
       where day = $1 and id = $2 and state in ('pending', 'processing') and not video_order ? 'isEnhanced'`,
     [day, id, enhancedPrompt],
   )
@@ -121,47 +134,42 @@ export const listTasks = async (
   database: Database,
   accountId: string,
   taskDays: number,
-  page: { order: 'asc' | 'desc'; after: ListPosition | undefined; limit: number },
+  page: {
+    order: 'asc' | 'desc'
+    after: ListPosition | undefined
+    limit: number
+    metadata?: readonly (readonly [key: string, value: string])[]
+  },
 ): Promise<VideoTask[]> => {
-  const { order, after, limit } = page
+  const { order, after, limit, metadata = [] } = page
+  const values: unknown[] = [accountId, limit, taskDays, ...(after === undefined ? [] : [after.at, after.id])]
   // Two statements, because a plan for both cases could not begin at the position.
   const isAfter =
     after === undefined ? '' : `and (t.created_at, t.id) ${order === 'asc' ? '>' : '<'} ($4, $5)`
+  const matches = matchMetadata(`(t.video_order -> 'metadata')`, metadata, values).map(
+    (each) => `and ${each}`,
+  )
   const { rows } = await database.query<VideoTask & Record<string, unknown>>(
     `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
        from video_tasks t left join media m on m.id = t.media_id
-      where t.account_id = $1 and ${isRetained('$1', '$3')} ${isAfter}
+      where t.account_id = $1 and ${isRetained('$1', '$3')} ${isAfter} ${matches.join(' ')}
       order by t.created_at ${order}, t.id ${order} limit $2`,
-    [accountId, limit, taskDays, ...(after === undefined ? [] : [after.at, after.id])],
+    values,
   )
   return rows
 }
 
-/** A remix of this task that has not ended, if there is one. */
-export const findOpenRemix = async (database: Database, taskId: string): Promise<string | undefined> => {
-  const { rows } = await database.query<{ id: string }>(
-    'select task_id as id from open_tasks where source_task_id = $1 limit 1',
-    [taskId],
-  )
-  return rows[0]?.id
-}
-
-/** Deletes a task that has ended, and its events. Ledger entries stay. Returns false if there was no such task. */
-export const deleteFinishedTask = async (
+/** The tasks that are sources of a remix that has not ended, with one such remix. */
+export const findOpenRemixes = async (
   database: Database,
-  { day, id, accountId }: TaskKey,
-): Promise<boolean> => {
-  const { rows } = await database.query<{ id: string }>(
-    `with deleted as (
-       delete from video_tasks
-        where day = $1 and id = $2 and account_id = $3 and state in ('completed', 'failed') returning day, id
-     ), events as (
-       delete from task_events e using deleted where e.day = deleted.day and e.task_id = deleted.id
-     )
-     select id from deleted`,
-    [day, id, accountId],
+  taskIds: string[],
+): Promise<Map<string, string>> => {
+  const { rows } = await database.query<{ source: string; id: string }>(
+    `select source_task_id as source, task_id as id from open_tasks
+      where source_task_id is not null and source_task_id = any($1::text[])`,
+    [taskIds],
   )
-  return rows.length > 0
+  return new Map(rows.map(({ source, id }) => [source, id]))
 }
 
 export interface FinishedTask {
@@ -169,13 +177,20 @@ export interface FinishedTask {
   keyId: string
   wallet: VideoTask['wallet']
   holdMicros: number
-  family: VideoTask['family']
   provider: string
   upstream: unknown
+  /** The request to remove its job, if that is to be deleted at its provider. */
+  jobRemovalId: number | null
   /** Whether it has reference images. */
   hasReferences: boolean
   /** Whether characters were made for it alone. */
   hasCharacters: boolean
+  model: string
+  createdAt: Date
+  finishedAt: Date
+  /** How the work on it stood; null if it had no open row. */
+  endState: WorkState | null
+  traceContext: string | null
 }
 
 /** The provider of a task, and its reference of the job. */
@@ -191,6 +206,14 @@ export const findProviderJob = async (
   return rows[0]
 }
 
+/** What providers can do with the jobs of ended tasks, by their names. */
+export interface JobKeeping {
+  /** They can delete jobs. */
+  deleting: string[]
+  /** They need completed jobs for remixes. */
+  retaining: string[]
+}
+
 /** How a task ends. */
 export interface TaskEnding {
   day: string
@@ -204,10 +227,14 @@ export interface TaskEnding {
  * lock of the open row. A task cannot be completed with a file that is not in the record: the database may have been restored
  * from a backup after the run stored it, and then a new run stores it again. The open rows are locked in a fixed order, so
  * that concurrent calls do not deadlock. No task may be given twice.
+ *
+ * The removal of a job that its provider can delete is requested in the same statement, so that no crash leaves it there. A
+ * remix of family B may need a completed job. Without `keeping`, nothing is requested.
  */
 export const finishTasks = async (
   database: Database,
   tasks: TaskEnding[],
+  keeping: JobKeeping = { deleting: [], retaining: [] },
 ): Promise<Map<string, FinishedTask>> => {
   const { rows } = await database.query<FinishedTask & { id: string } & Record<string, unknown>>(
     `with given as materialized (
@@ -221,29 +248,38 @@ export const finishTasks = async (
        delete from open_tasks o using given g
         where o.task_id = g.id and o.task_id in (select task_id from locked)
           and not (g.is_cancel and coalesce(o.outcome ->> 'kind' = 'done', false))
-       returning o.task_id, o.upstream, o.cost_micros
+       returning o.task_id, o.upstream, o.cost_micros, ${workState("g.kind = 'failed'")} as end_state, o.trace_context
      ), moved as (
        update video_tasks t
           set state = g.kind, status_updated_at = now(), finished_at = now(),
               progress = case when g.kind = 'completed' then 100 else t.progress end,
               captured_micros = case when g.kind = 'completed' then t.hold_micros else 0 end,
               media_id = g."mediaId", error_code = g.code, error_message = g.message, last_event = t.last_event + 1,
-              upstream = c.upstream, cost_micros = case when g.kind = 'completed' then c.cost_micros end
+              upstream = c.upstream, end_state = c.end_state, cost_micros = case when g.kind = 'completed' then c.cost_micros end
          from given g left join closed c on c.task_id = g.id
         where t.day = g.day and t.id = g.id and t.state in ('pending', 'processing')
           and (not g.is_cancel or c.task_id is not null)
         returning t.day, t.id, t.account_id, t.key_id, t.wallet, t.hold_micros, t.family, t.provider, t.upstream, t.progress,
-                  t.last_event, g.kind, g."mediaId", g.code, g.message
+                  t.last_event, t.model, t.created_at, t.finished_at, t.end_state, t.webhook, g.kind, g."mediaId", g.code, g.message,
+                  c.trace_context
      ), event as (
-       insert into task_events (day, task_id, id, kind, data)
-       select day, id, last_event, kind, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', "mediaId",
+       insert into task_events (day, task_id, id, kind, account_id, webhook, data)
+       select day, id, last_event, kind, account_id, webhook, jsonb_strip_nulls(jsonb_build_object('progress', progress, 'mediaId', "mediaId",
                                                                               'code', code, 'message', message))
          from moved
+     ), requested as (
+       insert into job_removals (provider, upstream, task_id, account_id)
+       select provider, upstream, id, account_id from moved
+        where upstream is not null and provider = any($3::text[])
+          and not (kind = 'completed' and family = 'B' and provider = any($4::text[]))
+       returning id, task_id
      )
-     select id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros", family, provider,
-            upstream,
+     select id, account_id as "accountId", key_id as "keyId", wallet, hold_micros as "holdMicros", provider, upstream,
+            model, created_at as "createdAt", coalesce(finished_at, now()) as "finishedAt", end_state as "endState",
+            (select r.id from requested r where r.task_id = moved.id) as "jobRemovalId",
             (select count(*) from media where task_id = moved.id and kind = 'reference') > 0 as "hasReferences",
-            (select count(*) from characters where task_id = moved.id) > 0 as "hasCharacters"
+            (select count(*) from characters where task_id = moved.id) > 0 as "hasCharacters",
+            trace_context as "traceContext"
        from moved`,
     [
       JSON.stringify(
@@ -255,6 +291,8 @@ export const finishTasks = async (
         })),
       ),
       tasks.map(({ id }) => id),
+      keeping.deleting,
+      keeping.retaining,
     ],
   )
   return new Map(rows.map(({ id, ...task }) => [id, task]))

@@ -1,4 +1,5 @@
 import type { TaskErrorCode } from '@kinora/contract/errors'
+import type { Metadata } from '@kinora/contract/metadata'
 import type { ImageRole, VideoStatus } from '@kinora/contract/operations/video-fields'
 
 import type { Wallet } from '../billing/money/money.ts'
@@ -6,7 +7,7 @@ import type { Price } from '../billing/prices/price.ts'
 import type { TaskTables } from '../tasks/task.ts'
 
 export const videoTables: TaskTables = {
-  ...{ tasks: 'video_tasks', open: 'open_tasks', events: 'task_events' },
+  ...{ tasks: 'video_tasks', open: 'open_tasks', events: 'video' },
   // Each provider has a dispatcher.
   queue: 'provider',
 }
@@ -43,7 +44,7 @@ export interface VideoOrder {
   /** The source of a remix. */
   remixOf?: { taskId: string; mediaId: string }
   /** The caller's own data; never sent to a provider. */
-  metadata?: Record<string, string | number | boolean>
+  metadata?: Metadata
 }
 
 export interface VideoTask {

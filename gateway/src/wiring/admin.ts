@@ -5,7 +5,9 @@ import type { Operation } from '@kinora/contract/operation'
 
 import { createAccount } from '../admin/accounts/create-account.ts'
 import { endSubscription } from '../admin/accounts/end-subscription.ts'
+import { eraseAccount } from '../admin/accounts/erase-account.ts'
 import { getAccount } from '../admin/accounts/get-account.ts'
+import { getErasure } from '../admin/accounts/get-erasure.ts'
 import { getTotalUsage } from '../admin/accounts/get-total-usage.ts'
 import { listAccounts } from '../admin/accounts/list-accounts.ts'
 import { setSubscription } from '../admin/accounts/set-subscription.ts'
@@ -14,6 +16,9 @@ import type { AdminHandler } from '../admin/admin-call.ts'
 import { actorOf, createAuditLog } from '../admin/audit-log/audit.ts'
 import { listAuditEntries } from '../admin/audit-log/list-audit-entries.ts'
 import { verifyAuditLog } from '../admin/audit-log/verify-audit-log.ts'
+import { listAllEvents } from '../admin/events/list-all-events.ts'
+import { explainTask } from '../admin/explanations/explain-task.ts'
+import { getHealth } from '../admin/health/get-health.ts'
 import { createKey } from '../admin/keys/create-key.ts'
 import { createOperatorKey } from '../admin/keys/create-operator-key.ts'
 import { deleteKey } from '../admin/keys/delete-key.ts'
@@ -52,6 +57,8 @@ import { setProvider } from '../admin/providers/set-provider.ts'
 import { testProvider } from '../admin/providers/test-provider.ts'
 import { getSettings } from '../admin/settings/get-settings.ts'
 import { updateSettings } from '../admin/settings/update-settings.ts'
+import { getAccountStatement } from '../admin/statements/get-account-statement.ts'
+import { listAccountStatements } from '../admin/statements/list-account-statements.ts'
 import { cancelTask } from '../admin/tasks/cancel-task.ts'
 import { getRequest } from '../admin/tasks/get-request.ts'
 import { getTaskOrder } from '../admin/tasks/get-task-order.ts'
@@ -61,11 +68,18 @@ import { listTasks } from '../admin/tasks/list-tasks.ts'
 import { resolveTask } from '../admin/tasks/resolve-task.ts'
 import { retryTask } from '../admin/tasks/retry-task.ts'
 import { portraitsOf } from '../characters/character-store.ts'
+import { createErasureList } from '../erasure/erasure-list.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
+import { dailyBudgetsOf, refreshSpend } from '../provider-budgets/budgets.ts'
 import { parseProviderConfig } from '../provider-config/provider-config.ts'
 import type { SettleDependencies } from '../transcription-tasks/lifecycle/settle-transcription.ts'
 import type { ApiContext } from './api-context.ts'
+import { feedDependencies } from './events.ts'
+import { readIssuer } from './issuer.ts'
 import type { VideoTasks } from './videos.ts'
+
+/** Operators see what a provider has cost up to this time ago. */
+const spendAgeMsMax = 1_000
 
 export const bindAdmin = (
   server: ApiServer,
@@ -73,15 +87,22 @@ export const bindAdmin = (
   { admitVideo, readTask, cancelTask: cancelVideo, settle }: VideoTasks,
   transcriptions: SettleDependencies,
 ): void => {
-  const { config, postgres, wholeCatalog: catalog, prices, settings, liveConfig, router } = context
-  // New keys are hashed with the newest secret.
-  const [keySecret] = config.KEY_HASH_SECRETS
-  if (keySecret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
+  const { config, postgres, wholeCatalog: catalog, prices, settings, liveConfig, router, keySecret } = context
   const database = postgres
   const forgetKeys = () => server.authenticate.forget()
   const description = adminOpenapi(config.adminUrl)
   const providers = {
     ...{ postgres, database, catalog, liveConfig, router },
+    readSpend: async () => {
+      try {
+        return await refreshSpend(context, dailyBudgetsOf(liveConfig.current()), spendAgeMsMax)
+      } catch (error) {
+        // Operators need the rest most when the database is slow.
+        context.log.warn({ err: error }, 'provider-budget.not-read')
+        return new Map()
+      }
+    },
+    currency: config.CURRENCY,
     credentialSecrets: config.CREDENTIAL_SECRETS,
     parseConfig: (name: string, text: unknown) => parseProviderConfig(name, text, config.protocols),
   }
@@ -104,6 +125,9 @@ export const bindAdmin = (
   bind(adminOperations.listAccounts, listAccounts({ database }))
   bind(adminOperations.getAccount, getAccount({ database }))
   bind(adminOperations.updateAccount, updateAccount({ postgres, forgetKeys }))
+  const erasureList = createErasureList(context.erasureStore)
+  bind(adminOperations.eraseAccount, eraseAccount({ postgres, erasureList, forgetKeys }))
+  bind(adminOperations.getErasure, getErasure({ database }))
   bind(adminOperations.createPlan, createPlan({ postgres }))
   bind(adminOperations.listPlans, listPlans({ database }))
   bind(adminOperations.getPlan, getPlan({ database }))
@@ -122,11 +146,14 @@ export const bindAdmin = (
   bind(adminOperations.createAdjustment, createAdjustment({ postgres }))
   bind(adminOperations.createRefund, createRefund({ postgres }))
   bind(adminOperations.listMovements, listMovements({ database }))
+  bind(adminOperations.listAccountStatements, listAccountStatements({ postgres }))
+  bind(adminOperations.getAccountStatement, getAccountStatement({ postgres, issuer: readIssuer(config) }))
   bind(adminOperations.listLedgerEntries, listLedgerEntries({ database }))
   bind(adminOperations.getLedgerAudit, getLedgerAudit({ postgres }))
   bind(adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
   bind(adminOperations.listPrices, listPrices({ prices }))
   bind(adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
+  bind(adminOperations.getHealth, getHealth({ ...providers, offered: context.catalog }))
   bind(adminOperations.listProviders, listProviders(providers))
   bind(adminOperations.getProvider, getProvider(providers))
   bind(adminOperations.setProvider, setProvider(providers))
@@ -143,10 +170,12 @@ export const bindAdmin = (
   bind(adminOperations.deleteModelRoutes, deleteModelRoutes(providers))
   bind(adminOperations.listTasks, listTasks({ postgres }))
   bind(adminOperations.getTask, getTask({ database }))
+  bind(adminOperations.explainTask, explainTask({ database }))
   bind(adminOperations.getTaskOrder, getTaskOrder({ postgres }))
   bind(adminOperations.retryTask, retryTask(retry))
   bind(adminOperations.cancelTask, cancelTask(cancel))
   bind(adminOperations.resolveTask, resolveTask({ settle, router, wakeDispatcher: settle.onSlotFreed }))
+  bind(adminOperations.listAllEvents, listAllEvents(feedDependencies(context)))
   bind(adminOperations.listRequests, listRequests({ postgres }))
   bind(adminOperations.getRequest, getRequest({ postgres }))
   bind(adminOperations.getAnyReceipt, getAnyReceipt({ database }))

@@ -38,6 +38,9 @@ export const connectApi = async (config: Config, log: Log) => {
     ...{ liveConfig, providers: connected.providers, log },
     offersModelsWithoutRoutes: config.OFFER_MODELS_WITHOUT_ROUTES,
   })
+  // New keys are hashed with the newest secret.
+  const [keySecret] = config.KEY_HASH_SECRETS
+  if (keySecret === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
   // Reports the others at the start.
   offeredModels()
   return {
@@ -48,6 +51,7 @@ export const connectApi = async (config: Config, log: Log) => {
     config,
     log,
     settings,
+    keySecret,
     days: retentionDaysOf(settings),
     links: createLinkSigner(config.LINK_SECRETS, config.publicUrl, config.LINK_SECONDS),
     prices: await createPriceList({ postgres, catalog, log }),

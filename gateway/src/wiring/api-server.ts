@@ -54,7 +54,7 @@ const mediaWorkOf = (config: Config) => {
 }
 
 export const createApiServer = async (context: ApiContext) => {
-  const { config, log, postgres, spool, catalog, rateLimit, waitingCreates } = context
+  const { config, log, postgres, mediaStore, spool, catalog, rateLimit, waitingCreates } = context
   const mayBeFree = createMayBeFree(context)
   const isGuarded = config.ADMISSION_CONTROL
   const authenticate = await createAuthenticate(postgres, config.KEY_HASH_SECRETS, config.CURRENCY)
@@ -87,6 +87,11 @@ export const createApiServer = async (context: ApiContext) => {
             if (isDatabaseUnavailable(error)) return ['PostgreSQL (DATABASE_URL) cannot be reached']
             throw error
           }
+        },
+        // Creates and reads of tasks go on without it.
+        warnings: async () => {
+          const problem = await mediaStore.findProblem?.()
+          return problem === undefined ? [] : [problem]
         },
       },
       log,

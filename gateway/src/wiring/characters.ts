@@ -1,5 +1,6 @@
 import { operations } from '@kinora/contract/operations'
 
+import { publicIdOf } from '../characters/character.ts'
 import { createCharacter } from '../characters/create-character.ts'
 import { deleteCharacter } from '../characters/delete-character.ts'
 import { getCharacter } from '../characters/get-character.ts'
@@ -8,6 +9,7 @@ import { createCharacterMaker, type MakerDependencies } from '../characters/make
 import { renameCharacter } from '../characters/rename-character.ts'
 import { showCharacter } from '../characters/show-character.ts'
 import { createWithCharacter } from '../characters/with-character.ts'
+import { recordAccountEvent } from '../events/account-event-store.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
 import type { WithCharacter } from '../videos/requested-character.ts'
@@ -24,6 +26,7 @@ export const bindCharacters = (
   { readTask, images }: VideoTasks,
   diskSpace: MakerDependencies['diskSpace'],
 ): WithCharacter => {
+  const characters = { database: postgres, links, publicUrl: config.publicUrl }
   const maker = createCharacterMaker({
     postgres,
     mediaStore,
@@ -38,16 +41,22 @@ export const bindCharacters = (
     readTask,
     programs,
     waitMs: config.CHARACTER_WAIT_SECONDS * 1000,
+    libraryMax: config.CHARACTERS_PER_ACCOUNT,
     diskSpace,
+    recordCreated: (database, character) =>
+      recordAccountEvent(database, {
+        ...{ accountId: character.accountId, type: 'character.created', objectId: publicIdOf(character.id) },
+        // What a customer wrote is deleted with the character, so the event does not have it.
+        data: { id: publicIdOf(character.id), object: 'character' },
+      }),
     log,
   })
-  const characters = { database: postgres, links, publicUrl: config.publicUrl }
 
   bindOperation(server, operations.createCharacter, createCharacter({ maker, ...characters }))
   bindOperation(server, operations.listCharacters, listCharacters(characters))
   bindOperation(server, operations.getCharacter, getCharacter(characters))
   bindOperation(server, operations.renameCharacter, renameCharacter(characters))
-  bindOperation(server, operations.deleteCharacter, deleteCharacter({ database: postgres, mediaStore }))
+  bindOperation(server, operations.deleteCharacter, deleteCharacter({ postgres, mediaStore, log }))
   bindOperation(server, operations.showCharacter, showCharacter(characters))
   return createWithCharacter(maker)
 }

@@ -1,16 +1,23 @@
 /** The connections and shared parts that the API and the worker are built on. */
 import { ConfigError, type Config } from '../config.ts'
+import { renewGeneration } from '../event-feed/renew-generation.ts'
 import { createCatalog } from '../models/catalog.ts'
+import { batch, fulfilled } from '../platform/batch.ts'
+import {
+  connectionNameOf,
+  findRolesThatDiffer,
+  type RunningRole,
+} from '../platform/database/running-role-store.ts'
 import { connectEngine } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
 import { assertMigrated } from '../platform/migrate.ts'
 import { assertUsable, connectPostgres, type Postgres } from '../platform/postgres.ts'
 import { postgresPubsub, redisPubsub } from '../platform/pubsub.ts'
 import { connectRedis } from '../platform/redis.ts'
-import { connectionNameOf, findRolesThatDiffer, type RunningRole } from '../platform/running-role-store.ts'
 import { createLiveConfig } from '../provider-config/live-config.ts'
 import { allowLinkLocal } from '../providers/kit/http/link-local.ts'
 import { createEnhancerChat, createProviders } from '../providers/registry.ts'
+import { mediaDaysOf } from '../retention/account-term-store.ts'
 import type { InstanceDays } from '../retention/retention-days.ts'
 import { createRouter } from '../routing/router.ts'
 import { recordCurrency } from '../settings/currency-store.ts'
@@ -24,6 +31,7 @@ import { ruleEnhancer } from '../videos/prompts/rule-enhancer.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.ts'
 import { queueDefaults, type QueueLimits } from '../videos/queue/queue-limits.ts'
 import { shardKey, shardOf } from '../videos/shard.ts'
+import { limitLabelsTo } from './metrics.ts'
 
 export const dayMs = 86_400_000
 
@@ -58,6 +66,17 @@ export const retentionDaysOf =
     const { mediaRetentionDays, taskRetentionDays, logRetentionDays } = settings.current()
     return { media: mediaRetentionDays, task: taskRetentionDays, log: logRetentionDays }
   }
+
+/** The retention of an account's results. */
+export const retentionMsOf = (
+  postgres: Postgres,
+  days: InstanceDays,
+): ((accountId: string) => Promise<number>) =>
+  batch(
+    async (accountIds: string[]) =>
+      (await mediaDaysOf(postgres, accountIds, days())).map((each) => fulfilled(each * dayMs)),
+    { name: 'retention', inFlightMax: 2, sizeMax: 100 },
+  )
 
 export const queueLimitsOf = (settings: InstanceSettings) => (): QueueLimits => {
   const { concurrencyPerAccount, concurrencyPerKey, queueLengthPerAccount } = settings.current()
@@ -101,6 +120,7 @@ export const connectMigrated = async (
   try {
     await assertUsable(postgres, config.DATABASE_URL)
     await assertMigrated(postgres)
+    if (role !== undefined) await renewGeneration(postgres, log)
     const problem = await recordCurrency(postgres, config.CURRENCY, { mayChange: role === 'api' })
     if (problem !== undefined) throw new ConfigError(problem)
     if (running !== undefined) await reportMixedRedis(postgres, running, log)
@@ -131,6 +151,7 @@ export const connect = async (config: Config, log: Log, role: RunningRole['role'
       : connectRedis({ url: config.REDIS_URL, timeoutMs: config.REDIS_TIMEOUT_MS }, log)
   const enhancerChat = createEnhancerChat(config)
   const { liveConfig, providers } = await connectProviders(config, postgres, log)
+  limitLabelsTo({ liveConfig, providers })
   const engine = connectEngine(
     { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
     log,

@@ -1,9 +1,9 @@
 /** What the engine should run, and the check of it that runs outside a worker. */
 import type { Config } from '../config.ts'
+import { withLongStatements } from '../platform/database/long-statements.ts'
 import { checkEngine, type CheckDependencies, type EngineCheck } from '../platform/engine/anti-entropy.ts'
 import { connectEngine } from '../platform/engine/restate.ts'
 import type { Log } from '../platform/log.ts'
-import { withLongStatements } from '../platform/long-statements.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import type { Providers } from '../providers/port/provider.ts'
 import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-recordings.ts'
@@ -12,11 +12,15 @@ import { pollJobsName } from '../videos/polling/poll-jobs.ts'
 import { carriedVideos, findQueuedProviders } from '../videos/queue/carried-task-store.ts'
 import { dispatchVideosName } from '../videos/queue/dispatch-videos.ts'
 import { shardKey } from '../videos/shard.ts'
+import { deliverWebhooksName } from '../webhooks/deliveries/deliver-webhooks.ts'
+import { findOverdueEndpoints } from '../webhooks/deliveries/delivery-store.ts'
 import { connectMigrated, connectProviders } from './connect.ts'
+
+const webhookOverdueMs = 10_000
 
 /**
  * One dispatcher per provider, also of removed ones for which tasks wait, one poller per shard of a provider, the dispatcher
- * of recordings, and all open tasks.
+ * of recordings, the endpoints of webhooks that wait for a delivery, and all open tasks.
  */
 export const engineWork = (providers: Providers, postgres: Postgres): Omit<CheckDependencies, 'engine'> => ({
   loops: async () => {
@@ -28,6 +32,7 @@ export const engineWork = (providers: Providers, postgres: Postgres): Omit<Check
         Array.from({ length: shards }, (_, shard) => ({ loop: pollJobsName, key: shardKey(name, shard) })),
       ),
       dispatchRecordings,
+      ...(await findOverdueEndpoints(postgres, deliverWebhooksName, webhookOverdueMs)),
     ]
   },
   carried: [carriedVideos(postgres), carriedTranscriptions(postgres)],

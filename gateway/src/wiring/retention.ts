@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
+import { withLongStatements } from '../platform/database/long-statements.ts'
 import type { Log } from '../platform/log.ts'
-import { withLongStatements } from '../platform/long-statements.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import { connectMigrated, connectProviders, loadInstanceSettings, retentionDaysOf } from './connect.ts'
 

@@ -18,7 +18,8 @@ import { dispatchRecordings } from '../transcription-tasks/lifecycle/dispatch-re
 import type { SettleDependencies } from '../transcription-tasks/lifecycle/settle-transcription.ts'
 import { readRecordingQueue } from '../transcription-tasks/recording-queue-store.ts'
 import type { ApiContext } from './api-context.ts'
-import { dayMs, queueWaitMsMax } from './connect.ts'
+import { queueWaitMsMax, retentionMsOf } from './connect.ts'
+import { createTaskWebhooks } from './task-webhooks.ts'
 
 /** Binds the operations of transcription tasks; also returns how an operator's request settles one. */
 export const bindTranscriptionTasks = (
@@ -26,11 +27,16 @@ export const bindTranscriptionTasks = (
   { config, postgres, mediaStore, programs, catalog, router, prices, meter, days, wake, log }: ApiContext,
 ): SettleDependencies => {
   const database = postgres
-  const retentionMs = () => days().media * dayMs
-  const settlement = { postgres, mediaStore, log, retentionMs, wakeDispatcher: wake.recordingDispatcher }
+  const settlement = {
+    ...{ postgres, mediaStore, log },
+    retentionMsOf: retentionMsOf(postgres, days),
+    wakeDispatcher: wake.recordingDispatcher,
+  }
+  const webhooks = createTaskWebhooks(config)
   const retained = retainedTranscriptions(postgres, days)
   const creation = {
     ...{ catalog, router, prices, meter, requiresPayg: config.AUDIO_REQUIRES_PAYG },
+    readWebhook: webhooks.read,
     measureAudio: createMeasureAudio({
       programs,
       secondsMax: recordingSecondsMax,
@@ -38,7 +44,9 @@ export const bindTranscriptionTasks = (
     }),
     admitRecording: createAdmitRecording({
       ...settlement,
+      router,
       prices,
+      assignWebhooks: webhooks.assign,
       storeResponses,
       deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       queueWait: createQueueWait({
@@ -59,7 +67,7 @@ export const bindTranscriptionTasks = (
   bindOperation(
     server,
     operations.listTranscriptionTasks,
-    listTranscriptionTasks({ database, retainedSince: retained.since }),
+    listTranscriptionTasks({ postgres: database, retainedSince: retained.since }),
   )
   bindOperation(server, operations.getTranscriptionTask, retained.one(getTranscriptionTask({ database })))
   bindOperation(server, operations.getTranscript, retained.one(getTranscript({ database })))

@@ -38,15 +38,25 @@ import { createReadQueuePlace } from '../videos/queue/queue-place.ts'
 import type { WithCharacter } from '../videos/requested-character.ts'
 import type { ApiContext } from './api-context.ts'
 import { queueLimitsOf, queueWaitMsMax } from './connect.ts'
+import { createTaskWebhooks } from './task-webhooks.ts'
 
 export type VideoTasks = Awaited<ReturnType<typeof createVideoTasks>>
 
 /** Creates, reads, follows and cancels video tasks, for every domain that has to do with them. */
-export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace) => {
+export const createVideoTasks = async (
+  context: ApiContext,
+  diskSpace: DiskSpace,
+  /** Called when tasks have changed. */
+  onChange: () => void,
+) => {
   const { config, postgres, router, prices, settings, wake, mediaStore, links, log } = context
   const taskDays = () => context.days().task
+  const webhooks = createTaskWebhooks(config)
   const readTask = createReadTask(postgres, taskDays)
-  const { follow, stop } = await createFollow(postgres, context.pubsub, log, readTask.forget)
+  const { follow, stop } = await createFollow(postgres, context.pubsub, log, (ids) => {
+    readTask.forget(ids)
+    onChange()
+  })
   const durations = createCachedDurations(postgres, log)
   const queueWait = createQueueWait({
     read: async () => {
@@ -71,10 +81,12 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
       wake.dispatcher(provider)
     },
     forgetCharacters: (taskId: string) => deleteCharactersOfTask(postgres, taskId),
-    discardJob: discardJob(context.providers),
+    discardJob: discardJob(context),
+    providers: context.providers,
   }
   return {
     taskDays,
+    readWebhook: webhooks.read,
     readTask,
     follow,
     stopFollowing: stop,
@@ -90,9 +102,10 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
       deadlineMs: config.TASK_DEADLINE_SECONDS * 1000,
       queueLimits: queueLimitsOf(settings),
       wakeDispatcher: wake.dispatcher,
-      queueOverload: createQueueOverload(queueWait, durations.of, queueWaitMsMax(config)),
+      queueOverload: createQueueOverload(queueWait, durations.of, queueWaitMsMax(config), router.stopAt),
       countWaiting: context.waitingCreates.enter,
       namedCharacters: createNamedCharacters(postgres),
+      assignWebhooks: webhooks.assign,
       storeResponses,
     }),
     images: {
@@ -122,16 +135,29 @@ export const createVideoTasks = async (context: ApiContext, diskSpace: DiskSpace
 
 export const bindVideos = (
   server: ApiServer,
-  { postgres, catalog, providers, router, enhancer, mediaStore, programs, links, pubsub, log }: ApiContext,
-  { taskDays, readTask, follow, estimateTask, admitVideo, images, cancelTask }: VideoTasks,
+  {
+    config,
+    postgres,
+    catalog,
+    providers,
+    router,
+    enhancer,
+    mediaStore,
+    programs,
+    links,
+    pubsub,
+    log,
+  }: ApiContext,
+  { taskDays, readTask, readWebhook, follow, estimateTask, admitVideo, images, cancelTask }: VideoTasks,
   withCharacter: WithCharacter,
 ): void => {
   const database = postgres
-  const creation = { catalog, admitVideo, images, withCharacter }
+  const creation = { catalog, admitVideo, images, withCharacter, readWebhook }
   const waitForTask = createWaitForTask(readTask, follow)
   const status = { readTask, waitForTask, links, catalog, estimateTask }
   const makeVariant = createMakeVariant({ database, mediaStore, programs, log })
-  const content = { database, readTask, mediaStore, makeVariant, links, catalog }
+  const redirectSeconds = config.MEDIA_REDIRECT_SECONDS
+  const content = { database, readTask, mediaStore, makeVariant, links, catalog, redirectSeconds }
   const deletion = { postgres, providers, mediaStore, readTask, announce: pubsub.publish, log }
 
   const findOverload = createFindOverload({ catalog, router, overloadOf: admitVideo.overloadOf })
@@ -140,7 +166,7 @@ export const bindVideos = (
   bindOperation(server, createTask, createVideoTask({ ...creation, enhancer }), findOverload(createTask.path))
   bindOperation(server, operations.getVideo, getVideo(status))
   bindOperation(server, operations.queryVideoTask, queryVideoTask(status))
-  bindOperation(server, operations.listVideos, listVideos({ database, links, taskDays }))
+  bindOperation(server, operations.listVideos, listVideos({ postgres: database, links, taskDays }))
   bindOperation(server, operations.deleteVideo, deleteVideo(deletion))
   bindOperation(server, operations.getVideoContent, getVideoContent(content))
   bindOperation(
@@ -148,7 +174,7 @@ export const bindVideos = (
     operations.followVideo,
     followVideo({ database, readTask, follow, links, estimateTask }),
   )
-  const remixing = { catalog, providers, readTask, admitVideo }
+  const remixing = { catalog, providers, readTask, admitVideo, readWebhook }
   bindOperation(server, operations.remixVideo, remixVideo(remixing))
   bindOperation(server, operations.editVideo, editVideo(remixing))
   bindOperation(server, operations.cancelVideo, cancelVideo({ cancelTask, links }))

@@ -3,27 +3,31 @@ import { startBillingLoop } from '../billing/billing-loop.ts'
 import { createMeter } from '../billing/metering/meter.ts'
 import { deleteCharactersOfTask, portraitsOf } from '../characters/character-store.ts'
 import type { Config } from '../config.ts'
-import { batch, fulfilled } from '../platform/batch.ts'
+import { createErasureList } from '../erasure/erasure-list.ts'
+import { startErasureLoop } from '../erasure/erasure-loop.ts'
+import { withLongStatements } from '../platform/database/long-statements.ts'
+import { observeInvocations } from '../platform/engine/invocation-metrics.ts'
 import { createRunningSteps } from '../platform/engine/running-steps.ts'
 import { serveEngine } from '../platform/engine/serve-engine.ts'
 import { superviseEngine } from '../platform/engine/supervise-engine.ts'
 import type { Log } from '../platform/log.ts'
-import { withLongStatements } from '../platform/long-statements.ts'
 import { ensurePartitions } from '../platform/migrate.ts'
 import type { Postgres } from '../platform/postgres.ts'
 import { deleteRemovedProviders } from '../provider-config/provider-config-store.ts'
-import { mediaDaysOf } from '../retention/account-term-store.ts'
+import { observeCertificate } from '../readings/observe-certificate.ts'
+import { observeDatabase } from '../readings/observe-database.ts'
 import { startRetentionLoop } from '../retention/retention-loop.ts'
 import { createCompareDurations } from '../routing/compare-durations.ts'
 import { createIsDamaged } from '../storage/decode-sample.ts'
 import { createProbeVideo } from '../storage/probe-video.ts'
+import { startSpoolSweep } from '../storage/spool-sweep.ts'
 import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatch-recordings.ts'
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.ts'
 import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
 import { createDownloadPermits } from '../videos/download-permits.ts'
 import { advanceVideo, type AdvanceDependencies } from '../videos/lifecycle/advance-video.ts'
-import { discardJob } from '../videos/lifecycle/discard-job.ts'
+import { cancelJob, discardJob } from '../videos/lifecycle/discard-job.ts'
 import { createFinishTask } from '../videos/lifecycle/settle-video.ts'
 import { createStepRecords } from '../videos/lifecycle/step-records.ts'
 import { createDurationLearner } from '../videos/polling/duration-learner.ts'
@@ -31,9 +35,20 @@ import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs } from '../videos/polling/poll-jobs.ts'
 import { addTaskDurations, taskDurationRatio, type TaskKind } from '../videos/polling/task-duration-store.ts'
 import { dispatchVideos } from '../videos/queue/dispatch-videos.ts'
+import { jobKeepingOf, retainingProviders } from '../videos/removal/remove-jobs.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
-import { connect, dayMs, loadInstanceSettings, queueLimitsOf, retentionDaysOf } from './connect.ts'
+import {
+  connect,
+  dayMs,
+  loadInstanceSettings,
+  queueLimitsOf,
+  retentionDaysOf,
+  retentionMsOf,
+} from './connect.ts'
 import { engineWork } from './engine.ts'
+import { observeBudgets, observeRoutes, observeStorage } from './metrics.ts'
+import { startNotices } from './notices.ts'
+import { createWebhookDelivery } from './webhooks.ts'
 
 const minuteMs = 60_000
 const downloadRateWindowMs = 30_000
@@ -81,12 +96,14 @@ export const wireWorker = async (config: Config, log: Log) => {
     providers,
     router,
     mediaStore,
+    erasureStore,
     spool,
     programs,
   } = connected
   const maintained = withLongStatements(postgres)
   const settings = await loadInstanceSettings(config, postgres, log)
   const days = retentionDaysOf(settings)
+  const retentionMs = retentionMsOf(postgres, days)
   const jobDurations = createJobDurations({ postgres, log })
   const taskDurations = createDurationLearner<TaskKind>(
     (kind, durations, decay) => addTaskDurations(postgres, kind, durations, decay),
@@ -99,7 +116,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
   })
   const steps = createRunningSteps()
-  const { stopping } = steps
+  const { stopping, record } = steps
   const videos: AdvanceDependencies = {
     postgres,
     providers,
@@ -109,15 +126,11 @@ export const wireWorker = async (config: Config, log: Log) => {
     mediaStore,
     spool,
     log,
-    finishTask: createFinishTask(postgres),
+    finishTask: createFinishTask(postgres, () => jobKeepingOf(providers)),
     records: createStepRecords(postgres),
     probeVideo: createProbeVideo(programs, createIsDamaged(programs, config.RESULT_DECODE_PERCENT, log)),
     enhancer: connected.enhancer,
-    retentionMsOf: batch(
-      async (accountIds: string[]) =>
-        (await mediaDaysOf(postgres, accountIds, days())).map((each) => fulfilled(each * dayMs)),
-      { inFlightMax: 2, sizeMax: 100 },
-    ),
+    retentionMsOf: retentionMs,
     downloadPermits,
     downloadRate: {
       bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN,
@@ -131,11 +144,11 @@ export const wireWorker = async (config: Config, log: Log) => {
     announce: pubsub.publish,
     onSlotFreed: wake.dispatcher,
     wakePoller: wake.poller,
-    discardJob: discardJob(providers),
+    discardJob: discardJob({ postgres, providers }),
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
     forgetCharacters: (taskId) => deleteCharactersOfTask(postgres, taskId),
     webhookUrlOf: createWebhookUrls(config.LINK_SECRETS, config.publicUrl).urlFor,
-    stopping,
+    ...{ stopping, record },
   }
   const recordings = {
     postgres,
@@ -145,10 +158,11 @@ export const wireWorker = async (config: Config, log: Log) => {
     readLevels: createReadLevels(programs),
     cutSegment: createCutSegment(programs),
     compareDurations: createCompareDurations({ database: postgres, log }),
-    retentionMs: () => days().media * dayMs,
+    retentionMsOf: retentionMs,
     wakeDispatcher: wake.recordingDispatcher,
     stopping,
   }
+  const webhooks = await createWebhookDelivery(config, { postgres, engine, log }, () => days().task, steps)
   const services = [
     advanceVideo(videos, steps),
     dispatchVideos(
@@ -164,6 +178,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     ),
     transcribeRecording(recordings, steps),
     dispatchRecordingsLoop({ postgres, mediaStore, log }, steps),
+    webhooks.service,
   ]
   const served = await serveEngine(
     services,
@@ -186,14 +201,42 @@ export const wireWorker = async (config: Config, log: Log) => {
   })
   const maintenance = await startMaintenance(postgres, log)
   const billing = startBillingLoop({ postgres, log })
-  const retention = startRetentionLoop({ postgres: maintained, mediaStore, spool, providers, days, log })
+  const notices = startNotices({ config, postgres: maintained, catalog, log })
+  const retention = startRetentionLoop({ postgres: maintained, mediaStore, providers, days, log })
+  const erasures = startErasureLoop({
+    ...{ postgres: maintained, mediaStore, log, erasureList: createErasureList(erasureStore) },
+    auditSecrets: config.AUDIT_SECRETS,
+    retaining: () => retainingProviders(providers),
+    cancelJob: ({ provider, upstream }) => cancelJob(providers, provider, upstream),
+    onEnded: (provider, taskIds) => {
+      wake.dispatcher(provider)
+      pubsub.publish(taskIds)
+    },
+  })
+  const spoolSweep = startSpoolSweep(spool, log)
+  const readings = observeDatabase({ postgres, log }, () => providers.all().map(({ name }) => name))
+  const observing = [
+    observeRoutes({ providers, router }, 'task'),
+    observeBudgets(router),
+    observeCertificate(config.publicUrl, log),
+    observeStorage({ spool }, log),
+    observeInvocations(),
+  ]
   return {
+    recording: steps.recording,
+    untilRecorded: steps.untilRecorded,
     close: async () => {
       // Begun first: other workers get new calls of the engine, while this one finishes its steps and its maintenance.
       const drained = served.close()
       maintenance.stopTimers()
+      spoolSweep.stop()
+      readings.stop()
+      for (const stop of observing) stop()
+      await webhooks.stop()
       await billing.stop()
+      await notices.stop()
       await retention.stop()
+      await erasures.stop()
       await maintenance.closeMeter()
       await supervisor.stop()
       await drained

@@ -11,6 +11,7 @@ import { inject } from 'vitest'
 import type { Environment } from '../../src/config.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { createLinkSigner } from '../../src/storage/signed-link.ts'
 import { askJson } from '../kit/answers.ts'
 import { createDatabase, type TestDatabase } from '../kit/database.ts'
@@ -289,7 +290,8 @@ export const startAttackedApi = async (
   const attackersOwn = await createKey(postgres, fundedId)
   const { body } = await askJson(`http://127.0.0.1:${port}/v1/videos`, attackersOwn.text, order)
   const taskId = String(body['id'])
-  const { mediaId } = await completeTask({ database, directory: own }, fundedId, taskId, { bytes: video })
+  const { mediaStore, spool } = await openStorage({ MEDIA_DIRECTORY: join(own, 'media') })
+  const { mediaId } = await completeTask({ database, mediaStore }, fundedId, taskId, { bytes: video })
   const links = createLinkSigner([new Secret(linkSecret)], `http://127.0.0.1:${port}`, 86_400)
   const link = new URL(links.link(mediaId, 'video.mp4'))
 
@@ -317,7 +319,7 @@ export const startAttackedApi = async (
   }
   return {
     pid,
-    spoolDirectory: join(own, 'media', 'spool'),
+    spoolDirectory: spool.directory,
     target,
     rehearsal: { ...target, address: addresses.rehearsal, keys: await attackersKeys() },
     probeTarget: { port, nextAddress: addresses.nextProbe },

@@ -120,6 +120,8 @@ interface Options {
   launch?: Launch
   /** Ends the attack once it has succeeded beyond doubt. */
   stopsEarly?: boolean
+  /** The probe that has to show the success; any limit otherwise. */
+  shownBy?: string | undefined
 }
 
 /** Attacks during which no request of another caller may fail. */
@@ -267,7 +269,7 @@ const wordsOf = (left: Left): string => {
 export const runAttack = async (
   fixtures: AttackFixtures,
   name: AttackName,
-  { length, environment = {}, launch, stopsEarly = false }: Options,
+  { length, environment = {}, launch, stopsEarly = false, shownBy }: Options,
 ): Promise<AttackResult> => {
   const { postgres } = fixtures.database
   const { percentile } = length
@@ -332,8 +334,11 @@ export const runAttack = async (
   }
   const watching = watchUsage(pid, spoolDirectory, over, (usage) => {
     const growth = grown(usage)
-    const isBeyond = growth.memoryMib > limits.memoryMib || growth.descriptors > limits.descriptors
-    const isSlow = () => probes.some((probe) => isClearlySlow(probe, before, during, percentile))
+    const isBeyond =
+      shownBy === undefined &&
+      (growth.memoryMib > limits.memoryMib || growth.descriptors > limits.descriptors)
+    const showing = probes.filter((probe) => shownBy === undefined || probe.name === shownBy)
+    const isSlow = () => showing.some((probe) => isClearlySlow(probe, before, during, percentile))
     wasKilled ||= usage.residentMib > killAt.residentMib || usage.spooledBytes > killAt.spooledBytes
     if (wasKilled || (stopsEarly && (isBeyond || isSlow()))) stopping.abort(stoppedEarly)
   })

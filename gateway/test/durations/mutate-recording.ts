@@ -1,4 +1,5 @@
 /** Changes recordings so that they state one duration and contain another, and damages them at random. */
+import { changeOggPages, delayPackets, placesOf, removeEditList } from './packet-times.ts'
 import type { SampleRecording } from './sample-recordings.ts'
 import type { Random } from './seeded-random.ts'
 
@@ -22,12 +23,6 @@ const changeNumberAt = (random: Random, bytes: Buffer, at: number, isLittleEndia
   if (at < 0 || at + 4 > bytes.length) return
   const now = isLittleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)
   writeNumber(bytes, at, otherNumber(random, now), isLittleEndian)
-}
-
-const placesOf = (bytes: Buffer, name: string | Buffer): number[] => {
-  const places: number[] = []
-  for (let at = bytes.indexOf(name); at !== -1; at = bytes.indexOf(name, at + 1)) places.push(at)
-  return places
 }
 
 type Mutate = (random: Random, bytes: Buffer, all: SampleRecording[]) => Buffer
@@ -215,32 +210,24 @@ const mergePackets: Mutate = (random, bytes) => {
   return bytes
 }
 
-const crcTable = Array.from({ length: 256 }, (_, index) => {
-  let crc = index << 24
-  for (let bit = 0; bit < 8; bit += 1) crc = (crc << 1) ^ (crc < 0 ? 0x04c11db7 : 0)
-  return crc >>> 0
-})
+/** Packets are presented later than they are decoded. */
+const changePresentation: Mutate = (random, bytes) => {
+  const offsets = Array.from({ length: 1 + random.below(40) }, () =>
+    random.below(3) === 0 ? random.below(random.pick([1_000, 8_000, 600_000])) : 0,
+  )
+  return delayPackets(random.below(2) === 0 ? removeEditList(bytes) : bytes, offsets)
+}
 
-/** Changes the pages of an Ogg file and makes their checksums valid again. */
 const changePages: Mutate = (random, bytes) => {
-  const starts = placesOf(bytes, 'OggS')
   const kind = random.below(4)
-  for (const [index, at] of starts.entries()) {
-    const end = starts[index + 1] ?? bytes.length
-    if (at + 27 > bytes.length) continue
+  return changeOggPages(bytes, (at) => {
     const isChanged = random.below(3) === 0
     if (isChanged && kind === 0)
       writeNumber(bytes, at + 6, random.pick([0, 1, 48_000 * 30, ...numbers]), true)
     if (isChanged && kind === 1) writeNumber(bytes, at + 14, 7, true)
     if (isChanged && kind === 2) bytes[at + 5] = random.below(8)
     if (isChanged && kind === 3) bytes[at + 27 + (bytes[at + 26] ?? 0)] = random.below(256)
-    bytes.writeUInt32LE(0, at + 22)
-    let crc = 0
-    for (let each = at; each < end; each += 1)
-      crc = ((crc << 8) ^ (crcTable[(crc >>> 24) ^ (bytes[each] ?? 0)] ?? 0)) >>> 0
-    bytes.writeUInt32LE(crc, at + 22)
-  }
-  return bytes
+  })
 }
 
 /** The clock of the file, the default duration of a block, and the times of its blocks. */
@@ -286,8 +273,8 @@ const changePacketTimes: Mutate = (random, bytes) => {
 
 const ofFormat: Partial<Record<string, Mutate[]>> = {
   wav: [buildWave, buildWave, buildBursts, changeWave],
-  mp4: [changeBox, changeClock, mergePackets],
-  m4a: [changeBox, changeClock, mergePackets],
+  mp4: [changeBox, changeClock, mergePackets, changePresentation],
+  m4a: [changeBox, changeClock, mergePackets, changePresentation],
   ogg: [changePages],
   webm: [changeElements],
   mp3: [changeFrameRates],

@@ -6,8 +6,8 @@ import { send, type Customer } from './retrying.ts'
 export interface AudioCustomers {
   /** How many requests each account has made; retries do not count. */
   requestsOf: Map<string, number>
-  /** Requests this much speech at once, besides the steady requests. */
-  burst: (count: number) => void
+  /** Requests this much speech at once, besides the steady requests. Returns how many the first attempts have served. */
+  burst: (count: number) => Promise<number>
   isIdle: () => boolean
   stop: () => void
 }
@@ -40,11 +40,11 @@ export const startAudioCustomers = ({
   const requestsOf = new Map(customers.map(({ accountId }) => [accountId, 0]))
   let count = 0
   let underWay = 0
-  const request = async (path: string, body: string | FormData) => {
+  const request = async (path: string, body: string | FormData): Promise<boolean> => {
     const index = count
     count += 1
     const customer = customers[index % customers.length]
-    if (customer === undefined) return
+    if (customer === undefined) return false
     requestsOf.set(customer.accountId, (requestsOf.get(customer.accountId) ?? 0) + 1)
     underWay += 1
     const sent = await send({
@@ -56,9 +56,14 @@ export const startAudioCustomers = ({
     })
     underWay -= 1
     if (sent.kind === 'failed' && !signal.aborted) onFailure(`${path}: ${sent.reason}`)
+    return sent.kind === 'ok' && sent.attempts === 1
   }
-  const speak = () => track(request('/v1/audio/speech', speech))
-  const speaking = setInterval(speak, speechEveryMs)
+  const speak = () => {
+    const spoken = request('/v1/audio/speech', speech)
+    track(spoken)
+    return spoken
+  }
+  const speaking = setInterval(() => void speak(), speechEveryMs)
   const transcribing = setInterval(
     () =>
       track(
@@ -68,8 +73,9 @@ export const startAudioCustomers = ({
   )
   return {
     requestsOf,
-    burst: (burstCount) => {
-      for (let made = 0; made < burstCount; made += 1) speak()
+    burst: async (burstCount) => {
+      const spoken = await Promise.all(Array.from({ length: burstCount }, speak))
+      return spoken.filter(Boolean).length
     },
     isIdle: () => underWay === 0,
     stop: () => {

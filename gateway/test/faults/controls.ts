@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Environment } from '../../src/config.ts'
 import type { FaultName } from './faults.ts'
-import type { Mutation } from './mutation.ts'
+import { withoutDrain, type Mutation } from './mutation.ts'
 import type { Fault } from './run-fault.ts'
 
 export interface Control {
@@ -14,7 +14,11 @@ export interface Control {
   name: string
   fault: FaultName | Fault
   /** Nothing for a control of the judge itself. */
-  without?: { environment: Environment } | { mutation: Mutation } | { postgresSettings: string[] }
+  without?:
+    | { environment: Environment }
+    | { mutation: Mutation }
+    | { postgresSettings: string[] }
+    | { engineSettings: Record<string, string> }
   /** The figure that must be beyond its target. */
   expected: string
   /** How long to wait after the fault, if the damage shows only then. */
@@ -84,7 +88,7 @@ const submits: Control[] = [
 const engine: Control[] = [
   {
     name: 'no comparison',
-    fault: 'kill submitting',
+    fault: 'kill workers and runs',
     without: {
       mutation: {
         file: 'platform/engine/supervise-engine.ts',
@@ -94,6 +98,62 @@ const engine: Control[] = [
     },
     expected: 'stuck',
     stuckAfterMs: 60_000,
+  },
+]
+
+const restarts: Control[] = [
+  {
+    name: 'no wait for submits',
+    fault: 'restart workers',
+    without: { mutation: withoutDrain },
+    expected: 'stuck',
+    stuckAfterMs: 60_000,
+  },
+  {
+    name: 'no wait for responses',
+    fault: 'restart apis',
+    without: { environment: { DRAIN_SECONDS: '0' } },
+    expected: 'speech that the restarts did not cut',
+  },
+  {
+    // The defaults of the engine. It repeats calls only once their connection is closed.
+    name: 'connections that nobody closes',
+    fault: 'pause worker',
+    without: {
+      engineSettings: {
+        RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL: '40s',
+        RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT: '20s',
+      },
+    },
+    expected: 'completions by the other worker',
+  },
+]
+
+const results: Control[] = [
+  {
+    name: 'no second try to store',
+    fault: 'media disk full',
+    without: {
+      mutation: {
+        file: 'videos/lifecycle/store-result.ts',
+        find: 'const ending = findEnding(open, waitedMs, failure)\n',
+        replace: "const ending = findEnding(open, waitedMs, failure) ?? failed('upstream_error')\n",
+      },
+    },
+    expected: 'lost',
+    stuckAfterMs: 60_000,
+  },
+  {
+    name: 'no other route',
+    fault: 'vendor fails over',
+    without: {
+      mutation: {
+        file: 'routing/choose-route.ts',
+        find: 'equals: free.filter(({ order }) => order === free[0]?.order) }',
+        replace: 'equals: candidates.slice(0, 1).map(({ route }) => route) }',
+      },
+    },
+    expected: 'completions of the model with another route',
   },
 ]
 
@@ -253,6 +313,8 @@ export const controls: Control[] = [
   ...database,
   ...submits,
   ...engine,
+  ...restarts,
+  ...results,
   ...downloads,
   ...guarantees,
   ...overload,

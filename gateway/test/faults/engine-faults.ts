@@ -9,6 +9,9 @@ import { until } from './part.ts'
 import type { Fault } from './run-fault.ts'
 
 const recoveredWithinMs = 30_000
+/** A submit whose outcome is unknown is looked up for two minutes before it is repeated. */
+const lookedUpWithinMs = 180_000
+const submitsAtOnce = 30
 
 const run = async (program: string, parameters: string[]) => {
   await promisify(execFile)(program, parameters)
@@ -58,6 +61,21 @@ const killAtStage = (stage: string): Fault => ({
   },
 })
 
+/** A run whose invocation is killed goes on in its worker, so the workers are killed as well. */
+const killWorkersAndRuns: Fault['run'] = async ({ stack, client }) => {
+  const { postgres, workers } = stack
+  client.burst(submitsAtOnce, 'repeatable', 'vendor:slow-reply=2000')
+  await until('tasks are being submitted', async () => {
+    const submitting = await postgres.query(
+      `select from open_tasks where provider = 'repeatable' and stage = 'submitting'`,
+    )
+    return submitting.length >= submitsAtOnce / 2
+  })
+  await Promise.all(workers.map((worker) => worker.kill()))
+  await killInvocations(stack, `target_service_name = 'advanceVideo'`)
+  await Promise.all(workers.map((worker) => worker.start()))
+}
+
 interface Stoppable {
   whileStopped: (work: (dataDirectory: string) => Promise<void>) => Promise<void>
 }
@@ -76,6 +94,11 @@ export const engineFaults = {
   'kill starting': killAtStage('starting'),
   'kill submitting': killAtStage('submitting'),
   'kill storing': killAtStage('storing'),
+  'kill workers and runs': {
+    isLong: true,
+    recoveredWithinMs: lookedUpWithinMs,
+    run: killWorkersAndRuns,
+  },
   'kill all invocations': {
     recoveredWithinMs,
     run: async ({ stack, client }) => {

@@ -14,8 +14,12 @@ import type { Environment } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { connectPostgres, type Postgres } from '../../src/platform/postgres.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
+import type { MediaStore } from '../../src/storage/port/media-store.ts'
+import { parseBucketUrl } from '../../src/storage/s3/bucket-url.ts'
 import { reservePorts } from '../kit/reserve-ports.ts'
 import { testEnvironment } from '../kit/start-gateway.ts'
+import { startBucket, type BucketPart } from './bucket-part.ts'
 import { mountMediaDisk, type MediaDisk } from './media-disk.ts'
 import { mutationNotice, runWith, type Mutation } from './mutation.ts'
 import { createPart, type Part } from './part.ts'
@@ -29,12 +33,15 @@ export interface StackChanges {
   environment?: Environment
   mutation?: Mutation
   postgresSettings?: string[]
+  engineSettings?: Record<string, string>
   /** Settings of both providers. */
   providerSettings?: Record<string, unknown>
   /** How many APIs and workers are started. */
   processes?: { apis: 1 | 2; workers: number }
   /** Gives the media directory a disk of its own, which faults can fill. */
   hasMediaDisk?: boolean
+  /** Stores the media in a bucket instead of the media directory. */
+  hasBucket?: boolean
   /** Runs the source instead of the bundle. */
   isFromSource?: boolean
 }
@@ -50,6 +57,9 @@ export interface FaultStack extends AsyncDisposable {
   vendors: Record<VendorName, VendorPart>
   /** Only if the stack was started with it. */
   mediaDisk: MediaDisk | undefined
+  bucket: BucketPart | undefined
+  /** The media of the service. */
+  mediaStore: MediaStore
   origins: string[]
   /** The worker that has completed the most tasks: the engine's few connections may all lead to one of them. */
   busiestWorker: () => Promise<Part>
@@ -64,14 +74,19 @@ type AtLeastTwo = readonly [Part, Part, ...Part[]]
 /** `repeatable` recognizes a repeated submit; `findable` does not, but its jobs can be looked up. */
 export type VendorName = 'repeatable' | 'findable'
 const vendorNames: VendorName[] = ['repeatable', 'findable']
-/** The models are named after their vendor. `either` is served by `repeatable` while `findable` cannot be reached. */
-export type ModelName = VendorName | 'either'
+/**
+ * The models are named after their vendor. `either` is served by `repeatable` while `findable` cannot be reached.
+ * `unknowable` is served by `findable` without lookups, so that a lost response to a submit is never resolved.
+ */
+export type ModelName = VendorName | 'either' | 'unknowable'
 export const modelOf: Record<ModelName, string> = {
   repeatable: 'vidB-2',
   findable: 'vidB-2-pro',
   either: 'vidB-either',
+  unknowable: 'vidB-unknowable',
 }
-export const modelNames = Object.keys(modelOf) as ModelName[]
+/** The models that customers use steadily. Every fault may lose the responses of their submits. */
+export const modelNames: ModelName[] = [...vendorNames, 'either']
 export const modelsOfAudio = { speech: 'chat-4o-mini-tts-2025-12-15', transcription: 'asr-1' }
 
 export const apiKey = 'vendor-key-of-tests'
@@ -87,10 +102,15 @@ const providersOf = (vendors: Record<VendorName, VendorPart>, given: StackChange
     submitTimeoutMs: 10_000,
     ...given,
   }
+  const video = {
+    ...{ kind: 'video', family: 'B', seconds: [4], sizes: ['480x480'], images: 1 },
+    prices: [{ unit: 'second', micros: 100_000 }],
+  }
   return {
     providers: {
       repeatable: { ...common, baseUrl: vendors.repeatable.url, idempotentSubmits: true },
       findable: { ...common, baseUrl: vendors.findable.url, idempotentSubmits: false, lookup: true },
+      unknowable: { ...common, baseUrl: vendors.findable.url, idempotentSubmits: false },
     },
     models: {
       ...Object.fromEntries(vendorNames.map((name) => [modelOf[name], { routes: [{ provider: name }] }])),
@@ -98,13 +118,13 @@ const providersOf = (vendors: Record<VendorName, VendorPart>, given: StackChange
         Object.values(modelsOfAudio).map((model) => [model, { routes: [{ provider: 'repeatable' }] }]),
       ),
       [modelOf.either]: {
-        ...{ kind: 'video', family: 'B', seconds: [4], sizes: ['480x480'], images: 1 },
-        prices: [{ unit: 'second', micros: 100_000 }],
+        ...video,
         routes: [
           { provider: 'findable', order: 1 },
           { provider: 'repeatable', order: 2 },
         ],
       },
+      [modelOf.unknowable]: { ...video, routes: [{ provider: 'unknowable' }] },
     },
   }
 }
@@ -113,9 +133,11 @@ export const startFaultStack = async ({
   environment: given,
   mutation,
   postgresSettings,
+  engineSettings,
   providerSettings,
   processes = { apis: 2, workers: 2 },
   hasMediaDisk = false,
+  hasBucket = false,
   isFromSource = mutation !== undefined,
 }: StackChanges = {}): Promise<FaultStack> => {
   await using started = new AsyncDisposableStack()
@@ -126,6 +148,13 @@ export const startFaultStack = async ({
   const logDirectory = join(directory, 'logs')
   await Promise.all([mkdir(logDirectory), mkdir(join(directory, 'media'))])
   const mediaDisk = hasMediaDisk ? started.use(await mountMediaDisk(join(directory, 'media'))) : undefined
+  const bucket = hasBucket ? started.use(await startBucket(directory)) : undefined
+  // The credentials of the store below.
+  if (bucket !== undefined) Object.assign(process.env, bucket.environment)
+  const { mediaStore } = await openStorage({
+    MEDIA_DIRECTORY: join(directory, 'media'),
+    ...(bucket !== undefined && { MEDIA_STORE: parseBucketUrl(bucket.environment['MEDIA_STORE'] ?? '') }),
+  })
   const ports = await reservePorts(directory, [
     ...(['postgres', 'redis', 'ingress', 'admin', 'node', 'worker', 'api0', 'api1'] as const),
     ...vendorNames,
@@ -151,7 +180,8 @@ export const startFaultStack = async ({
     started.defer(() => postgres.kill('SIGQUIT'))
     return postgres
   }
-  const startRestate = async () => started.use(await startRestatePart(directory, ports, logDirectory))
+  const startRestate = async () =>
+    started.use(await startRestatePart(directory, ports, logDirectory, engineSettings))
   const start = async (part: Part) => {
     started.defer(() => part.kill())
     await part.start()
@@ -196,6 +226,7 @@ export const startFaultStack = async ({
     WORKER_PORT: String(ports.worker),
     PROVIDERS_FILE: providersFile,
     LOG_LEVEL: 'info',
+    ...bucket?.environment,
     ...ofMutation,
     ...given,
   }
@@ -253,6 +284,8 @@ export const startFaultStack = async ({
     workers,
     vendors,
     mediaDisk,
+    bucket,
+    mediaStore,
     origins: [ports.api0, ports.api1].map((port) => `http://127.0.0.1:${port}`),
     busiestWorker,
     crashes,

@@ -81,7 +81,8 @@ describe('without a guard', () => {
   })
 
   test.for(isFull ? controls : [])('$name', async (control, { task }) => {
-    await using stack = await startFaultStack(control.without)
+    const hasMediaDisk = control.fault === 'media disk full'
+    await using stack = await startFaultStack({ ...control.without, hasMediaDisk })
     const { fault, stuckAfterMs = 0 } = control
     const result = await runFault(stack, typeof fault === 'string' ? faults[fault] : fault, {
       ...options,

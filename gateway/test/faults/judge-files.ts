@@ -1,7 +1,7 @@
 /** Compares the stored videos, and what customers download, with what the vendors have served for the tasks. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 
 import { findJobOfVideo } from '../../../dev/vendor/job-video.ts'
 import type { Client } from './client.ts'
@@ -41,8 +41,10 @@ export const findWrongBytes = async (
 
   await forEachOf(completed, async (task) => {
     const { id, storageKey, sha256 } = task
-    const path = join(stack.directory, 'media', storageKey ?? 'none')
-    const video = await readFile(path).catch(() => undefined)
+    const video = await stack.mediaStore
+      .open(storageKey ?? 'videos/none')
+      .then(buffer)
+      .catch(() => undefined)
     if (video === undefined) missing.push(`${id} has no video`)
     else if (!isJobOf(video, task, jobIds))
       wrong.push(`the file of ${id} has ${video.length} bytes, and they are not those of its job`)

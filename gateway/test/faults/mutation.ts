@@ -9,6 +9,14 @@ export interface Mutation {
   replace: string
 }
 
+/** A worker that stops without waiting for its steps: it waits for the streams of the engine only. */
+export const withoutDrain: Mutation = {
+  file: 'platform/engine/serve-engine.ts',
+  find: `for (const session of sessions) session.settings({ maxConcurrentStreams: 0 })
+      await steps.stop()`,
+  replace: 'for (const session of sessions) session.close()',
+}
+
 export const mutationVariable = 'KINORA_TEST_MUTATION'
 /** Written to the log of a role when it loads the mutated file. */
 export const mutationNotice = 'loads a mutated file'

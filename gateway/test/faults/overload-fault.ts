@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-import { modelOf } from './fault-stack.ts'
+import { modelNames, modelOf } from './fault-stack.ts'
 import type { FloodOrder, FloodResult } from './flood.ts'
 import type { Fault } from './run-fault.ts'
 
@@ -32,15 +32,27 @@ export const overloadFaults = {
     isLong: true,
     // The accepted tasks are more than are completed in a minute.
     recoveredWithinMs: 300_000,
-    run: async ({ stack, client, report }) => {
+    run: async ({ stack, client, report, note }) => {
       const startedAtMs = Date.now()
       // Most creates have to be refused, whoever sends them; the customers of the other faults retry.
-      const { accepted } = await runFlood({
+      const { sent, statuses, accepted, lateMs } = await runFlood({
         ...{ origins: stack.origins, customers: await client.addCustomers(customers) },
-        ...{ models: Object.values(modelOf), prefix: 'A storm, take ', perSecond, durationMs },
+        ...{
+          models: modelNames.map((name) => modelOf[name]),
+          prefix: 'A storm, take ',
+          perSecond,
+          durationMs,
+        },
       })
       const soon = accepted.filter(({ tookMs }) => tookMs < confirmedWithinMs)
       report('creates of the flood confirmed within 2 s', soon.length / accepted.length, 0.99)
+      const timesMs = accepted.map(({ tookMs }) => tookMs).toSorted((one, other) => one - other)
+      const p99Ms = timesMs[Math.ceil(timesMs.length * 0.99) - 1] ?? Number.NaN
+      const rejected = (statuses['429'] ?? 0) + (statuses['503'] ?? 0)
+      note(`p99 of confirmed creates ${Math.round(p99Ms)} ms`)
+      note(`the flood itself late by ${Math.round(lateMs)} ms (p99)`)
+      note(`rejected ${Math.round((rejected / sent) * 100)} % of ${sent} creates`)
+      note(`flood of ${(sent / accepted.length).toFixed(1)} times what was confirmed`)
       client.creates.push(
         ...accepted.map(({ prompt, taskId }) => ({
           ...{ prompt, taskId, startedAtMs, isSettled: true, attempts: 1 },

@@ -1,6 +1,6 @@
 /** A PostgreSQL cluster of its own, so that a fault in it affects no other test. */
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -35,7 +35,6 @@ const settings = (port: number) => [
   'unix_socket_directories=',
   `max_connections=${connectionsMax}`,
   'shared_buffers=64MB',
-  'io_method=sync',
   'fsync=on',
   'autovacuum=on',
   // Often enough that it runs during a fault.
@@ -43,13 +42,22 @@ const settings = (port: number) => [
   'log_lock_waits=on',
 ]
 
+/** The newest version that Debian has installed. Unlike the npm package, it includes pg_dump. */
+export const findInstalled = async (): Promise<string> => {
+  const versions = await readdir('/usr/lib/postgresql')
+  return `/usr/lib/postgresql/${Math.max(...versions.map(Number))}`
+}
+
 export const createPostgresCluster = async (
   directory: string,
   port: number,
   logDirectory: string,
   moreSettings: string[] = [],
+  /** Where another version is than that of the npm package. */
+  installed?: string,
 ): Promise<PostgresCluster> => {
-  const { cluster, native, owner } = await preparePlace(join(directory, 'postgres'))
+  const { cluster, native: packaged, owner } = await preparePlace(join(directory, 'postgres'))
+  const native = installed ?? packaged
   const environment = { ...plainEnvironment(process.env), LC_ALL: 'C' }
   await makePrivateDirectory(cluster, owner)
   await run(
@@ -90,11 +98,17 @@ export const createPostgresCluster = async (
     }
   }
 
+  // Of version 18, as that of the package is.
+  const own = installed === undefined ? ['io_method=sync'] : []
   const part = createPart({
     name: 'postgres',
     line: [
       join(native, 'bin/postgres'),
-      ...['-D', cluster, ...[...settings(port), ...moreSettings].flatMap((setting) => ['-c', setting])],
+      ...[
+        '-D',
+        cluster,
+        ...[...settings(port), ...own, ...moreSettings].flatMap((setting) => ['-c', setting]),
+      ],
     ],
     environment,
     logDirectory,

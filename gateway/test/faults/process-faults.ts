@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pauseWorkerInClaim } from './claim-race.ts'
 import { completionsPerSecond } from './completions.ts'
 import type { FaultStack } from './fault-stack.ts'
-import type { Part } from './part.ts'
+import { until, type Part } from './part.ts'
 import type { Fault } from './run-fault.ts'
 import { killRestateAtSubmit, pauseWorkerAtSubmit } from './submit-races.ts'
 
@@ -17,6 +17,7 @@ const speeches = 10
 /** Speech takes half a second. */
 const speechBeginsMs = 200
 const createsAtOnce = 30
+const submitsAtOnce = 30
 const createBeginsMs = 30
 
 /** Kills the processes at the same moment and starts them again a little later. */
@@ -43,12 +44,30 @@ const paused = (partOf: (stack: FaultStack) => Part | Promise<Part>, ms: number)
 })
 
 /** Stops the APIs one after the other, as an update does. */
-const restartApis: Fault['run'] = async ({ stack, client }) => {
+const restartApis: Fault['run'] = async ({ stack, client, report }) => {
+  let served = 0
   for (const api of stack.apis) {
-    client.audio.burst(speeches)
+    const burst = client.audio.burst(speeches)
     await sleep(speechBeginsMs)
     await api.kill('SIGTERM')
     await api.start()
+    served += await burst
+  }
+  report('speech that the restarts did not cut', served / (stack.apis.length * speeches))
+}
+
+/** Stops the workers one after the other, as an update does, while they submit tasks whose outcome nobody could look up. */
+const restartWorkers: Fault['run'] = async ({ stack, client }) => {
+  for (const worker of stack.workers) {
+    client.burst(submitsAtOnce, 'unknowable', 'vendor:slow-reply=2000')
+    await until('tasks are being submitted', async () => {
+      const submitting = await stack.postgres.query(
+        `select from open_tasks where provider = 'unknowable' and stage = 'submitting'`,
+      )
+      return submitting.length >= submitsAtOnce / 2
+    })
+    await worker.kill('SIGTERM')
+    await worker.start()
   }
 }
 
@@ -59,12 +78,13 @@ export const processFaults = {
   'kill api': {
     run: async (scene) => {
       // Speech is charged at its end, so some is under way.
-      scene.client.audio.burst(speeches)
+      void scene.client.audio.burst(speeches)
       await sleep(speechBeginsMs)
       await killed(({ apis }) => [apis[0]]).run(scene)
     },
   },
   'restart apis': { run: restartApis },
+  'restart workers': { run: restartWorkers },
   'kill worker': killed(async (stack) => [await stack.busiestWorker()], {
     isQuick: true,
     recoveredWithinMs: lookedUpWithinMs,

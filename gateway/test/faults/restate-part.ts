@@ -19,6 +19,7 @@ export const startRestatePart = async (
   directory: string,
   ports: { ingress: number; admin: number; node: number },
   logDirectory: string,
+  changedSettings: Record<string, string> = {},
 ): Promise<RestatePart> => {
   const ownDirectory = join(directory, 'restate')
   const start = () =>
@@ -27,6 +28,7 @@ export const startRestatePart = async (
       ports,
       environment: { PATH: process.env['PATH'] },
       logDirectory,
+      changedSettings,
     })
   let server = await start()
   const query = async <Row>(sql: string) => {

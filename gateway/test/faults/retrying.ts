@@ -15,7 +15,7 @@ export interface Sending extends Sender {
   /** The APIs. An attempt goes to another one than the attempt before, as behind a load balancer. */
   origins: string[]
   path: string
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'DELETE'
   headers?: Record<string, string>
   body?: string | FormData
   retriesMax?: number

@@ -13,6 +13,8 @@ export interface FaultScene {
   client: Client
   /** Records a share that must be at least 0.8 or as given, such as the completions of another provider meanwhile. */
   report: (name: string, share: number, shareMin?: number) => void
+  /** Adds a figure to the output that is not judged. */
+  note: (figure: string) => void
   /** Waits, and reports how many of the creates offered in the second half of that time are confirmed in it. */
   reportCreates: (duringMs: number) => Promise<void>
 }
@@ -88,6 +90,7 @@ export interface FaultFigures {
   /** The creates of this time that were sent more than once. */
   retried: number
   shares: { name: string; share: number; shareMin: number }[]
+  notes: string[]
   /** The names of the figures beyond their target. */
   problems: string[]
 }
@@ -107,6 +110,7 @@ export const causeFault = async (
   },
 ): Promise<FaultFigures> => {
   const shares: FaultFigures['shares'] = []
+  const notes: string[] = []
   const report = (name: string, share: number, shareMin = usualShareMin) =>
     shares.push({ name, share, shareMin })
   const reportCreates = async (duringMs: number) => {
@@ -117,7 +121,7 @@ export const causeFault = async (
   }
   const startedAtMs = Date.now()
   const completedBefore = await countBefore(stack, client, startedAtMs)
-  await run({ stack, client, report, reportCreates })
+  await run({ stack, client, report, note: (figure) => notes.push(figure), reportCreates })
   const repairedAtMs = Date.now()
   const waitOptions = { withinMs: stuckAfterMs, everyMs: 100 }
   const isWithin = (what: string, holds: () => Promise<boolean>) =>
@@ -150,6 +154,7 @@ export const causeFault = async (
       (create) => create.attempts > 1 && (create.confirmedAtMs ?? 0) >= startedAtMs,
     ).length,
     shares,
+    notes,
     problems: [
       // A share that is not finite was compared with nothing.
       ...shares
@@ -199,7 +204,7 @@ export const runFault = async (
   const crashes = stack.crashes.slice(crashesBefore)
   const stalls = judgesTimes ? await findStalls(stack, startedAtMs) : []
   const { damage, tasks, examples } = await judge(stack, client, { crashes, mayFail: fault.mayFail === true })
-  const { recoveryMs, outageMs, retried, shares } = figures
+  const { recoveryMs, outageMs, retried, shares, notes } = figures
   const problems = [
     ...Object.entries(damage).flatMap(([name, count]) =>
       count > 0 ? damageNames[name as keyof Damage] : [],
@@ -211,6 +216,7 @@ export const runFault = async (
     `${tasks} tasks`,
     ...Object.entries(damage).map(([name, count]) => `${damageNames[name as keyof Damage]} ${count}`),
     ...shares.map(({ name, share }) => `${name} ${Math.round(share * 100)} %`),
+    ...notes,
     `creates retried ${retried}, none confirmed for ${seconds(outageMs)} s`,
     recoveryMs === undefined ? 'not recovered' : `recovered in ${seconds(recoveryMs)} s`,
     problems.length === 0 ? 'ok' : `FAILED (${problems.join(', ')})`,

@@ -8,7 +8,7 @@ import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { audioForm, waveOf } from '../kit/sound.ts'
 import { manyUploads, startStack } from '../kit/stack.ts'
 
-const concurrency = Number(process.env['UPLOADS'] ?? 20)
+const concurrency = Number(process.env['UPLOADS'] ?? 10)
 const growthMibMax = 150
 const fileBytesMax = 26_214_400
 

@@ -34,6 +34,12 @@ const expectWhole = async (lines: string[]) => {
   expect(body).toMatchObject({ id: taskId, status: 'completed', progress: 100 })
 }
 
+/** The lines of a stream. Each of its chunks is one. */
+const linesIn = (contents: string[]): string[] => {
+  for (const content of contents) expect(content).toMatch(/^.+\n$/)
+  return contents.map((content) => content.trimEnd())
+}
+
 const chat = (content: string) =>
   fetch(`${stack.url}/v1/chat/completions`, {
     method: 'POST',
@@ -49,7 +55,7 @@ test.concurrent('the official client, streamed', async () => {
     lines.push(chunk.choices[0]?.delta.content ?? '')
     reasons.push(chunk.choices[0]?.finish_reason)
   }
-  await expectWhole(lines)
+  await expectWhole(linesIn(lines))
   expect(reasons).toEqual([...lines.slice(1).map(() => null), 'stop'])
 })
 
@@ -59,7 +65,7 @@ test.concurrent('the streaming helper of the official client', async () => {
     .stream(bodyOf('A whale for a helper'))
     .on('content', (delta) => lines.push(delta))
   const completion = await stream.finalChatCompletion()
-  await expectWhole(lines)
+  await expectWhole(linesIn(lines))
   const message = { role: 'assistant', content: lines.join('') }
   expect(completion.choices[0]).toMatchObject({ finish_reason: 'stop', message })
   expect(await stream.finalContent()).toBe(lines.join(''))
@@ -89,7 +95,7 @@ test.concurrent('a client that reads lines', async () => {
       (JSON.parse(line.slice('data: '.length)) as { choices: [{ delta: { content: string } }] }).choices[0]
         .delta.content,
   )
-  await expectWhole(contents)
+  await expectWhole(linesIn(contents))
 })
 
 test.concurrent('a task that fails: the client throws, and the stream has the error and the end', async () => {

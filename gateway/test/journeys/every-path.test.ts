@@ -27,7 +27,7 @@ const points = {
   },
   'after the vendor has the submit': { at: 'vendor', action: /^POST \/v1\/videos$/, when: 'after' },
   'after the failed attempt is saved': {
-    ...{ at: 'database', action: /^insert into task_attempts/, when: 'after' },
+    ...{ at: 'database', action: /^(?!.*claimed_jobs).*insert into task_attempts/, when: 'after' },
   },
   'after the task is back in the queue': { at: 'database', action: /set stage = 'accepted'/, when: 'after' },
   'after the refusal is saved': { at: 'database', action: /set outcome = coalesce/, when: 'after' },
@@ -55,7 +55,7 @@ const points = {
     ...{ at: 'database', action: /delete from open_tasks/, when: 'after', order: 'late' },
   },
   'after the reference image is forgotten': {
-    ...{ at: 'database', action: /^delete from media where task_id/, when: 'after' },
+    ...{ at: 'database', action: /delete from media where task_id/, when: 'after' },
   },
   'after the job is deleted': { at: 'vendor', action: /^DELETE /, when: 'after' },
   'after the API process has cancelled the task': {
@@ -64,11 +64,15 @@ const points = {
 } as const satisfies Record<string, KillPoint>
 type PointName = keyof typeof points
 
-/** Effects that do not happen in every run: reasons for operators, a new run for a lost one, and a lookup without a result. */
+/**
+ * Effects that do not happen in every run: reasons for operators, a new run for a lost one, a lookup without a result, and the
+ * end of a removal, which a sweep may note.
+ */
 const otherActions = [
   /update task_attempts a set failure_reason/,
   /set run = .* stage = case o\.stage/,
   /set outcome_unknown_since = null/,
+  /delete from job_removals/,
 ]
 
 const submit = [

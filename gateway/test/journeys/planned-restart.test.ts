@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 import { expect, test } from 'vitest'
 
-import { mutate, runWith, type Mutation } from '../faults/mutation.ts'
+import { mutate, runWith, withoutDrain } from '../faults/mutation.ts'
 import { isLongForm } from '../kit/long-form.ts'
 import type { RoleProcess } from '../kit/role-process.ts'
 import { startStack, type Stack, type StackOptions } from '../kit/stack.ts'
@@ -64,19 +64,11 @@ test('planned restarts of all workers lose no submit', async () => {
   expect(vendor.counts().submits).toBe(tasks + tasksAtOnce)
 })
 
-/** The worker as it would be without the guard: it waits for the streams of the engine. */
-const withoutGuard: Mutation = {
-  file: 'platform/engine/serve-engine.ts',
-  find: `for (const session of sessions) session.settings({ maxConcurrentStreams: 0 })
-      await steps.stop()`,
-  replace: 'for (const session of sessions) session.close()',
-}
-
 test('the control finds the text that it changes', () => {
-  mutate(withoutGuard)
+  mutate(withoutDrain)
 })
 
-test.for(isLongForm ? [withoutGuard] : [])(
+test.for(isLongForm ? [withoutDrain] : [])(
   'a worker that waits for streams loses submits',
   async (mutation) => {
     const { execArguments, environment } = runWith(mutation)

@@ -12,7 +12,7 @@ import { peakDuring, residentMib } from '../kit/resident-memory.ts'
 import { manyUploads, startStack } from '../kit/stack.ts'
 
 const mebibyte = 1_048_576
-const concurrency = isLongForm ? 50 : 20
+const concurrency = isLongForm ? 50 : 10
 const growthMibMax = 150
 
 /** The first bytes of an image, padded to the maximum size. */

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { pixelBytes } from '../kit/answers.ts'
 import { isLongForm } from '../kit/long-form.ts'
 import { manyRequests, startStack, type Stack } from '../kit/stack.ts'
@@ -50,7 +52,8 @@ const residentBytes = async (pid: number | undefined): Promise<number> => {
 
 test(`${watcherCount} event streams need little memory, and all receive the end`, async () => {
   await using stack = await startStack({ workers: 0, environment: { LOG_LEVEL: 'warn', ...manyRequests } })
-  const life = startTaskLife(stack)
+  const storage = await openStorage({ MEDIA_DIRECTORY: join(stack.directory, 'media') })
+  const life = startTaskLife({ ...stack, ...storage })
   const tasks = await inChunks(Array.from({ length: watcherCount * 2 }), () => stack.create('A whale'))
 
   // The first ones grow the heap to its working size, so that the others show the memory of the watchers.

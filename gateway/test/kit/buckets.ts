@@ -20,8 +20,11 @@ export const client = new S3Client({
 })
 
 /** Creates a bucket and returns its name, and the value of `MEDIA_STORE` for it. */
-export const createBucket = async (through = endpoint): Promise<{ name: string; url: string }> => {
+export const createBucket = async (
+  through = endpoint,
+  settings: { ObjectLockEnabledForBucket?: boolean } = {},
+): Promise<{ name: string; url: string }> => {
   const name = `test-${randomUUID()}`
-  await client.send(new CreateBucketCommand({ Bucket: name }))
+  await client.send(new CreateBucketCommand({ Bucket: name, ...settings }))
   return { name, url: `s3://${name}/media?endpoint=${encodeURIComponent(through)}&path_style=true` }
 }

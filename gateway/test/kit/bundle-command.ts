@@ -2,7 +2,7 @@
  * Bundles the `kinora` command for the processes that tests start. From source, each of them loads 1,900 files, which takes
  * three times as long. The code is the same, and finds its files at the same place.
  */
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { build, type Plugin } from 'vite'
@@ -34,6 +34,8 @@ export const bundleCommand = async (sources: string, directory: string): Promise
     ssr: { noExternal: true, external: ['pino', 'sharp', 'thread-stream'] },
     build: { ssr: `${sources}cli/src/kinora.ts`, outDir: directory, target: 'node24', minify: false },
   })
+  // Without it, Node parses every file of the bundle to find out its format, at each start.
+  await writeFile(`${directory}/package.json`, JSON.stringify({ type: 'module' }))
   return `${directory}/kinora.js`
 }
 

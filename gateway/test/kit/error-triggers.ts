@@ -84,6 +84,7 @@ export const createErrorTriggers = async (): Promise<ErrorTriggers> => {
       return create((await createKey(postgres, account)).text)
     },
     access_denied: () => ask(`${url}/admin/v1/accounts`, key),
+    insufficient_scope: () => createFor({ scopes: ['read'] }),
     model_access_denied: () => createFor({ models: ['vidA_3_1'] }),
     ip_not_allowed: () => createFor({ addresses: ['192.0.2.1'] }),
     account_suspended: async () => {

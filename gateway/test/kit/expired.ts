@@ -1,13 +1,12 @@
 /** Creates old records, and the dependencies of a sweep without a worker. */
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 
 import { postMovements } from '../../src/billing/ledger/ledger-store.ts'
 import { priceOf } from '../../src/billing/prices/price.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import type { SweepDependencies } from '../../src/retention/sweep.ts'
-import { openStorage } from '../../src/storage/open-storage.ts'
+import type { MediaStore } from '../../src/storage/port/media-store.ts'
 import { createTranscriptionId, dayOfTranscription } from '../../src/transcription-tasks/transcription-id.ts'
 import { insertTranscription } from '../../src/transcription-tasks/transcription-task-store.ts'
 import { createUuidTaskId, dayOfTaskId } from '../../src/videos/task-id.ts'
@@ -17,18 +16,18 @@ import { vendorProviders } from './vendor-providers.ts'
 
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000)
 
-/** Default retention, with files below `directory` and a vendor that keeps jobs for remixes. */
-export const clearingOf = async ({
+/** Default retention, and a vendor that keeps jobs for remixes. */
+export const clearingOf = ({
   database: { postgres },
-  directory,
+  mediaStore,
   vendor = { url: 'http://127.0.0.1:9' },
 }: {
   database: { postgres: Postgres }
-  directory: string
+  mediaStore: MediaStore
   vendor?: { url: string }
-}): Promise<SweepDependencies> => ({
+}): SweepDependencies => ({
   postgres,
-  ...(await openStorage({ MEDIA_DIRECTORY: join(directory, 'media') })),
+  mediaStore,
   providers: vendorProviders(vendor, vendorKey),
   days: () => ({ media: 7, task: 30, log: 30 }),
   log: createLog({ level: 'silent' }, 'test'),
@@ -49,9 +48,11 @@ export const acceptedAt = async (
   const id = createUuidTaskId(createdAt.getTime())
   const day = dayOfTaskId(id) ?? ''
   const price = priceOf('second', 100_000, 4)
-  await postMovements(postgres, [
-    { kind: 'hold', ...owner, wallet: 'payg', taskId: id, day, amountMicros: price.totalMicros },
-  ])
+  await postMovements(
+    postgres,
+    [{ kind: 'hold', ...owner, wallet: 'payg', taskId: id, day, amountMicros: price.totalMicros }],
+    { at: createdAt.toISOString() },
+  )
   await insertTasks(postgres, [
     {
       ...{
@@ -77,7 +78,7 @@ export const acceptedAt = async (
         holdMicros: price.totalMicros,
       },
       ...{ createdAt, statusUpdatedAt: createdAt, mediaId: null, mediaExpiresAt: null },
-      ...{ errorCode: null, errorMessage: null, shard: 0, deadlineMs: 86_400_000 },
+      ...{ errorCode: null, errorMessage: null, shard: 0, deadlineMs: 86_400_000, traceContext: null },
       decision: { provider: 'vendor', reason: 'the only route', skipped: [] },
     },
   ])

@@ -1,6 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { randomBytes } from 'node:crypto'
 
 import { insertAccount, insertKey, type NewKey } from '../../src/auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from '../../src/auth/key-text.ts'
@@ -8,10 +6,12 @@ import { openWallet, postMovements, upsertSubscription } from '../../src/billing
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { Secret } from '../../src/platform/secret.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
+import type { MediaStore } from '../../src/storage/port/media-store.ts'
 import { insertStoredFiles } from '../../src/storage/stored-file-store.ts'
 import { createFinishTask } from '../../src/videos/lifecycle/settle-video.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
 import type { Ending } from '../../src/videos/task.ts'
+import { putBytes } from './stored-media.ts'
 
 export const keySecret = 'a secret for hashing keys in tests only'
 export const auditSecret = 'a secret for hashing the audit log in tests'
@@ -91,13 +91,14 @@ export const endTask = async (postgres: Postgres, taskId: string, ending: Ending
 
 export interface TestVideo {
   mediaId: string
+  storageKey: string
   bytes: Buffer
   expiresAt: Date
 }
 
-/** Completes a task with a file of the given or random bytes in the gateway's storage. */
+/** Completes a task with a video of the given or random bytes in the gateway's media store. */
 export const completeTask = async (
-  { database, directory }: { database: { postgres: Postgres }; directory: string },
+  { database, mediaStore }: { database: { postgres: Postgres }; mediaStore: MediaStore },
   accountId: string,
   taskId: string,
   {
@@ -107,9 +108,7 @@ export const completeTask = async (
 ): Promise<TestVideo> => {
   const mediaId = uuidV7()
   const storageKey = `videos/test/${mediaId}.mp4`
-  const path = join(directory, 'media', storageKey)
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, bytes)
+  const stored = await putBytes(mediaStore, storageKey, bytes)
   await insertStoredFiles(database.postgres, [
     {
       id: mediaId,
@@ -118,8 +117,7 @@ export const completeTask = async (
       kind: 'video',
       storageKey,
       contentType: 'video/mp4',
-      sizeBytes: bytes.length,
-      sha256: createHash('sha256').update(bytes).digest('hex'),
+      ...stored,
       width: 1280,
       height: 720,
       durationMs: 4_000,
@@ -127,5 +125,5 @@ export const completeTask = async (
     },
   ])
   await endTask(database.postgres, taskId, { kind: 'completed', mediaId })
-  return { mediaId, bytes, expiresAt }
+  return { mediaId, storageKey, bytes, expiresAt }
 }

@@ -35,8 +35,17 @@ const withServer = async (work: (client: pg.Client) => Promise<unknown>) => {
   }
 }
 
+const template = `kinora_template_${process.pid}`
+/** Several projects run in this process; the first one migrates. */
+const variable = 'KINORA_TEST_TEMPLATE'
+
 export default async (project: TestProject) => {
-  const template = `kinora_template_${process.pid}_${project.name.replaceAll('-', '_')}`
+  project.provide('serverUrl', serverUrl)
+  project.provide('template', template)
+  project.provide('redisUrl', redisUrl)
+  project.provide('statements', statements)
+  if (process.env[variable] === template) return undefined
+  process.env[variable] = template
   await withServer(async (client) => {
     await client.query(`drop database if exists ${template} with (force)`)
     await client.query(`create database ${template}`)
@@ -47,11 +56,7 @@ export default async (project: TestProject) => {
   )
   await migrate(postgres)
   await postgres.close()
-  project.provide('serverUrl', serverUrl)
-  project.provide('template', template)
-  project.provide('redisUrl', redisUrl)
   await mkdir(statements, { recursive: true })
-  project.provide('statements', statements)
   return async () => {
     await withServer((client) => client.query(`drop database if exists ${template} with (force)`))
     await rm(statements, { recursive: true, force: true })

@@ -55,6 +55,20 @@ export const killAtEffects = async (
 ): Promise<Map<Kill, string>> => {
   const ids = new Map<Kill, string>()
 
+  /** How far the task came, and who is held instead. */
+  const describeWay = (kill: Kill, these: Kill[], held: Set<Kill>): string => {
+    const seen = [...holds.worker.seen, ...holds.api.seen]
+    const ownEffects = seen.filter(
+      ({ values }) => values.includes(kill.marker) || values.includes(ids.get(kill) ?? kill.marker),
+    )
+    return [
+      'Its effects:',
+      ...ownEffects.map(({ action }) => action.slice(0, 160)),
+      'Held:',
+      ...these.filter((each) => held.has(each)).map(({ name }) => name),
+    ].join('\n')
+  }
+
   const holdAll = async (these: Kill[]) => {
     const held = new Set<Kill>()
     const isOfTask = (kill: Kill, values: string) => {
@@ -78,8 +92,13 @@ export const killAtEffects = async (
       Promise.all(these.map(async (kill) => ids.set(kill, await kill.create()))),
     )
     for (const kill of these) kill.onCreated?.(ids.get(kill) ?? '')
-    for (const kill of these)
-      await stack.until(`the process is held: ${kill.name}`, async () => held.has(kill))
+    for (const kill of these) {
+      await stack
+        .until(`the process is held: ${kill.name}`, async () => held.has(kill))
+        .catch((error: unknown) => {
+          throw new Error(`${String(error)}\n${describeWay(kill, these, held)}`)
+        })
+    }
   }
 
   const killAndRestart = async (role: 'api' | 'worker') => {

@@ -1,19 +1,11 @@
-/**
- * Starts Ceph's S3 gateway once per run, with its objects in memory. The tests of a file share it, and each uses its own
- * bucket. A monitor, one OSD and the gateway run in the foreground as children of this process.
- */
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+/** Starts an S3 server once per run. The tests of a file share it, and each uses its own bucket. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
-import { promisify } from 'node:util'
 
 import type { TestProject } from 'vitest/node'
 
-import { reservePorts } from './reserve-ports.ts'
+import { startCeph } from './ceph.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -21,125 +13,10 @@ declare module 'vitest' {
   }
 }
 
-const run = promisify(execFile)
-const attemptEveryMs = 100
-const attemptsMax = 3_000
-
-/** A short interval of the monitor, because every new pool waits for several of its rounds. */
-const createSettings = (directory: string, monitorPort: number, fsid: string) => `[global]
-fsid = ${fsid}
-mon host = v2:127.0.0.1:${monitorPort}
-ms bind msgr1 = false
-public addr = 127.0.0.1
-cluster addr = 127.0.0.1
-auth allow insecure global id reclaim = false
-paxos propose interval = 0.02
-paxos min wait = 0.01
-osd pool default size = 1
-osd pool default min size = 1
-osd pool default pg num = 1
-osd pool default pgp num = 1
-osd pool default pg autoscale mode = off
-mon allow pool size one = true
-mon warn on pool no redundancy = false
-mon max pg per osd = 1000
-mon data avail warn = 1
-osd crush chooseleaf type = 0
-osd objectstore = memstore
-memstore device bytes = 4294967296
-run dir = ${directory}/run
-admin socket = ${directory}/run/$name.$pid.asok
-log file = ${directory}/$name.log
-pid file = ${directory}/run/$name.pid
-mon data = ${directory}/mon
-osd data = ${directory}/osd
-keyring = ${directory}/keyring
-rgw enable apis = s3
-rgw thread pool size = 64
-[osd]
-keyring = ${directory}/osd.keyring
-`
-
-const until = async (what: string, isTrue: () => Promise<boolean>, child: ChildProcess): Promise<void> => {
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (child.exitCode !== null) throw new Error(`Ceph ended before ${what}`)
-    if (await isTrue().catch(() => false)) return
-    await wait(attemptEveryMs)
-  }
-  throw new Error(`Ceph did not start: not ${what}`)
-}
-
-const startCeph = async (directory: string) => {
-  const children: ChildProcess[] = []
-  const { s3, monitor } = await reservePorts(directory, ['s3', 'monitor'])
-  const fsid = randomUUID()
-  for (const folder of ['mon', 'osd', 'run']) await mkdir(join(directory, folder))
-  await writeFile(join(directory, 'ceph.conf'), createSettings(directory, monitor, fsid))
-  const env = { ...process.env, CEPH_CONF: join(directory, 'ceph.conf') }
-  const ceph = async (program: string, ...parameters: string[]) =>
-    (await run(program, parameters, { env })).stdout
-  const start = (program: string, ...parameters: string[]) => {
-    const child = spawn(program, ['-f', ...parameters], { env, stdio: 'ignore' })
-    children.push(child)
-    return child
-  }
-  const keyring = join(directory, 'keyring')
-  const osdKeyring = join(directory, 'osd.keyring')
-  const map = join(directory, 'monmap')
-  const address = `[v2:127.0.0.1:${monitor}]`
-  const everything = ['--cap', 'mon', 'allow *']
-
-  await ceph('ceph-authtool', '--create-keyring', keyring, '--gen-key', '-n', 'mon.', ...everything)
-  await ceph(
-    ...(['ceph-authtool', keyring, '--gen-key', '-n', 'client.admin', ...everything] as const),
-    ...(['--cap', 'osd', 'allow *', '--cap', 'mgr', 'allow *'] as const),
-  )
-  await ceph('monmaptool', '--create', '--clobber', '--fsid', fsid, '--addv', 'a', address, map)
-  await ceph('ceph-mon', '--mkfs', '-i', 'a', '--monmap', map, '--keyring', keyring)
-  start('ceph-mon', '-i', 'a', '--public-addrv', address)
-  const osdId = randomUUID()
-  await ceph('ceph', 'osd', 'new', osdId)
-  await ceph('ceph-authtool', '--create-keyring', osdKeyring, '--gen-key', '-n', 'osd.0')
-  const rights = ['osd', 'allow *', 'mon', 'allow profile osd', 'mgr', 'allow profile osd']
-  await ceph('ceph', 'auth', 'add', 'osd.0', ...rights, '-i', osdKeyring)
-  await ceph('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', osdId)
-  await ceph('ceph', 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default', 'host=localhost')
-  const osd = start('ceph-osd', '-i', '0')
-  await until('the OSD is up', async () => (await ceph('ceph', 'osd', 'stat')).includes('1 up'), osd)
-  const endpoint = `http://127.0.0.1:${s3}`
-  const gateway = start('radosgw', '-n', 'client.admin', '--rgw-frontends', `beast endpoint=127.0.0.1:${s3}`)
-  await until('the gateway responds', async () => (await fetch(endpoint)).ok, gateway)
-  const [accessKeyId, secretAccessKey] = ['TESTKEY', randomUUID()]
-  await ceph(
-    ...(['radosgw-admin', 'user', 'create', '--uid=test', '--display-name=test'] as const),
-    ...([`--access-key=${accessKeyId}`, `--secret-key=${secretAccessKey}`] as const),
-  )
-  return {
-    ...{ endpoint, accessKeyId, secretAccessKey },
-    // The gateway first; an OSD does not end without its monitor unless it is killed.
-    stop: async () => {
-      for (const child of children.toReversed()) {
-        if (child.exitCode !== null || child.signalCode !== null) continue
-        child.kill('SIGKILL')
-        await once(child, 'exit')
-      }
-    },
-  }
-}
-
-const assertInstalled = () =>
-  run('radosgw', ['--version']).catch((error: unknown) => {
-    throw new Error(
-      'Tests of the S3 store need Ceph: apt-get install --no-install-recommends radosgw ceph-mon ceph-osd',
-      { cause: error },
-    )
-  })
-
 export default async (project: TestProject) => {
-  await assertInstalled()
   const directory = await mkdtemp(join(tmpdir(), 'kinora-ceph-'))
-  const { stop, ...objectStore } = await startCeph(directory)
-  project.provide('objectStore', objectStore)
+  const { endpoint, accessKeyId, secretAccessKey, stop } = await startCeph(directory)
+  project.provide('objectStore', { endpoint, accessKeyId, secretAccessKey })
   return async () => {
     await stop()
     await rm(directory, { recursive: true, force: true })

@@ -9,8 +9,9 @@ import { createKey, type TestKey } from './factories.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 export interface Given {
-  /** The path parameter, whatever its name. */
+  /** The path parameters without a value in `path`, whatever their names. */
   id?: string
+  path?: Record<string, string>
   query?: Record<string, string | number>
   body?: unknown
 }
@@ -21,6 +22,9 @@ export interface Operator extends TestKey {
   /** Calls an operation that must succeed and returns the body. */
   call: (operation: AdminOperationId, given?: Given) => Promise<any>
 }
+
+export const fillPath = (template: string, { id = '', path = {} }: Given): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? id))
 
 const expectAsDeclared = (operation: Operation, { status, body }: Answer) => {
   if (status === 200) {
@@ -37,9 +41,9 @@ export const createOperator = async (
   given?: TestKey,
 ): Promise<Operator> => {
   const key = given ?? (await createKey(database.postgres, '', { kind: 'admin', name: 'night shift' }))
-  const askFor: Operator['ask'] = async (name, { id = '', query = {}, body } = {}) => {
+  const askFor: Operator['ask'] = async (name, { id = '', path = {}, query = {}, body } = {}) => {
     const operation: Operation = adminOperations[name]
-    const address = new URL(operation.path.replace(/\{\w+\}/, encodeURIComponent(id)), url)
+    const address = new URL(fillPath(operation.path, { id, path }), url)
     for (const [field, value] of Object.entries(query)) address.searchParams.set(field, String(value))
     const answer = await ask(address.href, key.text, {
       method: operation.method,

@@ -1,6 +1,7 @@
 /** An account with data of every kind, all of it marked with a unique word. */
 import { randomBytes } from 'node:crypto'
 
+import { keyScopes } from '@kinora/contract/key-scope'
 import { expect } from 'vitest'
 
 import { ask, askJson } from './answers.ts'
@@ -21,8 +22,14 @@ export interface Named {
   portrait: string
   /** The id of a metered request, for its receipt. */
   request: string
+  /** The id of a key. */
+  key: string
   /** The id of an audio response, as later messages refer to it. */
   reply: string
+  /** The id of a webhook endpoint. */
+  endpoint: string
+  /** The id of a delivery to it. */
+  delivery: string
 }
 
 export interface PlantedAccount {
@@ -32,7 +39,14 @@ export interface PlantedAccount {
   word: string
   named: Named
   /** Tasks that their own account may cancel. */
-  spare: { pending: string; completed: string; transcription: string; character: string }
+  spare: {
+    pending: string
+    completed: string
+    transcription: string
+    character: string
+    keys: [string, string]
+    endpoint: string
+  }
 }
 
 export const plantAccount = async (
@@ -46,7 +60,7 @@ export const plantAccount = async (
   const accountId = await createAccount(postgres, { balance: 100_000 })
   await postgres.query('update accounts set name = $2 where id = $1', [accountId, `${word} & sons`])
   await subscribe(postgres, accountId)
-  const key = await createKey(postgres, accountId, { name: `${word} payg` })
+  const key = await createKey(postgres, accountId, { name: `${word} payg`, scopes: [...keyScopes] })
   const subscriber = await createKey(postgres, accountId, { name: `${word} plan`, kind: 'subscription' })
 
   const make = async (path: string, body: object) => {
@@ -74,6 +88,12 @@ export const plantAccount = async (
     expect(renamed.status).toBe(200)
     return { id, username, body: renamed.body }
   }
+  const manager = async () => (await createKey(postgres, accountId, { scopes: ['account'] })).id
+  const endpoint = async () => {
+    const order = { url: `https://example.com/${word}`, name: word, events: ['webhook_endpoint.disabled'] }
+    return String((await make('/v1/webhook_endpoints', order)).body['id'])
+  }
+  const endpointId = await endpoint()
   const recording = async (fields: Record<string, string> = {}) => {
     const answer = await ask(`${url}/v1/audio/transcription-tasks`, key.text, {
       method: 'POST',
@@ -127,7 +147,10 @@ export const plantAccount = async (
       privateCharacter: { id: unseen.id, username: unseen.username },
       media: hidden.mediaId,
       portrait: /\/media\/([^/]+)\//.exec(String(unseen.body['profile_picture_url']))?.[1] ?? '',
+      key: key.id,
       request: String(speech.headers.get('x-request-id')),
+      endpoint: endpointId,
+      delivery: String((await make(`/v1/webhook_endpoints/${endpointId}/test`, {})).body['id']),
       reply: choice?.message.audio.id ?? '',
     },
     spare: {
@@ -135,6 +158,8 @@ export const plantAccount = async (
       completed: spare.id,
       transcription: await recording(),
       character: (await character(spare.id, '2,3')).id,
+      keys: [await manager(), await manager()],
+      endpoint: await endpoint(),
     },
   }
 }

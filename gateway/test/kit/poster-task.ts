@@ -26,7 +26,7 @@ export const createPosterTables = (database: Database) =>
      create table open_posters (
        task_id text primary key, day date not null, account_id uuid not null,
        stage text not null default 'accepted' check (stage in ('accepted', 'starting', 'working')),
-       run bigint not null default 0, claimed_by uuid,
+       run bigint not null default 0, lost_runs integer not null default 0, claimed_by uuid, started_at timestamptz,
        accepted_at timestamptz not null, not_before timestamptz not null, deadline_at timestamptz not null
      )`,
   )

@@ -1,5 +1,6 @@
 /** A worker of poster tasks in a process of its own, which a test has it end at a given point of a task. */
-import { writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { AllowedHosts } from '../../src/platform/allowed-hosts.ts'
@@ -27,8 +28,11 @@ const services = posterServices(
   {
     postgres: connectPostgres({ url: databaseUrl, connectionsMax: 4 }, log),
     perform: async (effect, { taskId, run }) => {
+      // Whole or not at all, because the process may be killed at any time, and only the first execution counts.
+      const written = join(directory, randomUUID())
+      await writeFile(written, String(run))
       try {
-        await writeFile(join(directory, `${taskId}.${effect}`), String(run), { flag: 'wx' })
+        await link(written, join(directory, `${taskId}.${effect}`))
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       }

@@ -1,6 +1,6 @@
 /** Starts a PostgreSQL server of its own with a migrated database, whose processes a test can suspend. Linux only. */
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -15,6 +15,7 @@ export interface PostgresServer extends TestDatabase {
   /** Suspends all processes of the server: connections stay open, and nothing is answered. */
   suspend: () => void
   resume: () => void
+  readLog: () => Promise<string>
 }
 
 export const startPostgresServer = async (): Promise<PostgresServer> => {
@@ -46,6 +47,7 @@ export const startPostgresServer = async (): Promise<PostgresServer> => {
       for (const pid of suspended) process.kill(pid, 'SIGSTOP')
     },
     resume,
+    readLog: () => readFile(join(directory, 'logs', 'postgres.log'), 'utf8'),
     [Symbol.asyncDispose]: async () => {
       resume()
       await postgres.close()

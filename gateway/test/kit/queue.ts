@@ -12,7 +12,7 @@ import { videoTables as tables } from '../../src/videos/task.ts'
 const manyStarts = 10_000
 
 const wholeQueue = (queue: Partial<Queue>): Queue => ({
-  ...{ provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, capacityOf: new Map() },
+  ...{ provider: 'vendor', slots: manyStarts, slotsElsewhere: 0, capacityOf: new Map(), isStopped: false },
   ...queue,
 })
 

@@ -1,11 +1,9 @@
 /** Long recordings that resemble speech, and a transcriber that runs the worker's steps without an engine. */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 
 import type { Run } from '../../src/platform/engine/run-key.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { Database } from '../../src/platform/postgres.ts'
-import { openStorage } from '../../src/storage/open-storage.ts'
 import { claimInTurn } from '../../src/tasks/queue-store.ts'
 import {
   carriedTranscriptions,
@@ -57,17 +55,17 @@ export interface Transcriber {
 
 export const createTranscriber = async ({
   database: { postgres },
-  directory,
+  mediaStore,
   vendor,
 }: VendorGateway): Promise<Transcriber> => {
   const dependencies: RecordingDependencies = {
     postgres,
-    ...(await openStorage({ MEDIA_DIRECTORY: join(directory, 'media') })),
+    mediaStore,
     router: await vendorRouter(vendor, vendorKey, postgres),
     readLevels: createReadLevels(mediaPrograms()),
     cutSegment: createCutSegment(mediaPrograms()),
     compareDurations: () => undefined,
-    retentionMs: () => 7 * 86_400_000,
+    retentionMsOf: async () => 7 * 86_400_000,
     log: createLog({ level: 'silent' }, 'test'),
     wakeDispatcher: () => undefined,
     stopping: new AbortController().signal,

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import { minutes } from './time-limits.ts'
+
 const samplesPerSecond = 16_000
 
 /** A tone of the given duration. */
@@ -39,7 +41,7 @@ export const encoded = async (input: Buffer, output: string, parameters: string[
   try {
     await writeFile(join(directory, 'in.wav'), input)
     const given = ['-v', 'error', '-nostdin', '-i', 'in.wav', ...parameters, output]
-    await promisify(execFile)('ffmpeg', given, { cwd: directory, timeout: 60_000 })
+    await promisify(execFile)('ffmpeg', given, { cwd: directory, timeout: minutes(1) })
     return await readFile(join(directory, output))
   } finally {
     await rm(directory, { recursive: true, force: true })
@@ -54,7 +56,7 @@ export const repeated = async (input: Buffer, output: string, times: number): Pr
     const given = ['-v', 'error', '-nostdin', '-stream_loop', String(times - 1), '-i', `once-${output}`]
     await promisify(execFile)('ffmpeg', [...given, '-c', 'copy', '-strict', '-2', output], {
       cwd: directory,
-      timeout: 60_000,
+      timeout: minutes(1),
     })
     return await readFile(join(directory, output))
   } finally {

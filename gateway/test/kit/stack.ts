@@ -2,7 +2,7 @@
  * The whole service as it runs in production: PostgreSQL, Redis, Restate, an API process, worker processes, and the
  * simulated vendor. Every part can be killed and restarted.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,6 +16,7 @@ import { withoutSandbox } from './blocking-program.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { createAccount, createKey } from './factories.ts'
 import { brokenInvariants } from './ledger.ts'
+import { createNetwork } from './machine.ts'
 import { reservePorts } from './reserve-ports.ts'
 import { roleProcess, type RoleProcess } from './role-process.ts'
 import { testEnvironment } from './start-gateway.ts'
@@ -39,6 +40,8 @@ export interface StackOptions {
   environment?: Environment
   /** More settings of one role. */
   roleEnvironments?: { api?: Environment; worker?: Environment }
+  /** Runs API and worker on machines of their own, which share this bucket. Needs root. */
+  bucketUrl?: string
   /** A database and a vendor that the test has already. They are not disposed with the stack. */
   existing?: { database: TestDatabase; vendor: Vendor }
 }
@@ -73,6 +76,7 @@ export interface Stack extends AsyncDisposable {
   local: RoleProcess
   engine: {
     pid: () => number | undefined
+    adminUrl: string
     stop: () => Promise<void>
     start: () => Promise<void>
     empty: () => Promise<void>
@@ -88,6 +92,38 @@ export interface Stack extends AsyncDisposable {
   assertLedger: (expected: LedgerCounts) => Promise<void>
 }
 
+/** Where the roles run, and how they reach the services of this machine. */
+const placeRoles = async (number: number, bucketUrl: string | undefined) => {
+  if (bucketUrl === undefined)
+    return {
+      apiAddress: '127.0.0.1',
+      reach: async (url: string) => url,
+      settingsOf: (): Environment => ({}),
+      lineOf: () => undefined,
+      dispose: async () => undefined,
+    }
+  const network = await createNetwork(number)
+  const machines = { api: await network.addMachine(), worker: await network.addMachine() }
+  const endpoint = new URL(bucketUrl).searchParams.get('endpoint') ?? ''
+  const MEDIA_STORE = bucketUrl.replace(
+    encodeURIComponent(endpoint),
+    encodeURIComponent(await network.reach(endpoint)),
+  )
+  const credentials = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].map((name) => [name, process.env[name]])
+  return {
+    apiAddress: machines.api.address,
+    reach: network.reach,
+    settingsOf: (role: 'api' | 'worker'): Environment => ({
+      ...(role === 'api' ? { HOST: machines.api.address } : { WORKER_HOST: machines.worker.address }),
+      ...(Object.fromEntries(credentials) as Environment),
+      MEDIA_STORE,
+    }),
+    lineOf: (role: 'api' | 'worker', directory: string) => (command: string) =>
+      machines[role].lineOf(directory, [process.execPath, command]),
+    dispose: () => network[Symbol.asyncDispose](),
+  }
+}
+
 const apiKey = 'vendor-key-of-tests'
 
 export const startStack = async (options: StackOptions = {}): Promise<Stack> => {
@@ -99,6 +135,9 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   const vendor =
     existing?.vendor ?? (await startVendor({ apiKey, durationMs: vendorDurationMs, hasDistinctVideos }))
   const ports = await reservePorts(directory, ['ingress', 'admin', 'node', 'worker', 'api', 'local'])
+
+  const { reach, apiAddress, settingsOf, lineOf, dispose } = await placeRoles(ports.api, options.bucketUrl)
+  await mkdir(join(directory, 'media'))
 
   let restate: RestateServer | undefined
   const startEngine = async () => {
@@ -121,7 +160,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     pollIntervalMsMin: 250,
     pollIntervalMsMax: 2_000,
     ...(provider === 'vendor'
-      ? { kind: 'openai', baseUrl: vendor.url, apiKey, idempotentSubmits: true }
+      ? { kind: 'openai', baseUrl: await reach(vendor.url), apiKey, idempotentSubmits: true }
       : { kind: 'local' }),
     ...options.providerSettings,
   }
@@ -141,14 +180,15 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
       mode: 0o755,
     })
   }
+  const localUrl = `http://127.0.0.1:${ports.local}`
   const environment: Environment = {
-    ...testEnvironment(database.url, directory),
+    ...testEnvironment(await reach(database.url), directory),
     PORT: String(ports.api),
-    REDIS_URL: inject('redisUrl'),
-    RESTATE_INGRESS_URL: `http://127.0.0.1:${ports.ingress}`,
-    RESTATE_ADMIN_URL: `http://127.0.0.1:${ports.admin}`,
+    REDIS_URL: await reach(inject('redisUrl')),
+    RESTATE_INGRESS_URL: await reach(`http://127.0.0.1:${ports.ingress}`),
+    RESTATE_ADMIN_URL: await reach(`http://127.0.0.1:${ports.admin}`),
     WORKER_PORT: String(ports.worker),
-    LOCAL_URL: `http://127.0.0.1:${ports.local}`,
+    LOCAL_URL: await reach(localUrl),
     LOCAL_DIRECTORY: join(directory, 'local'),
     PROVIDERS_FILE: providersFile,
     LOG_LEVEL: 'info',
@@ -158,19 +198,23 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     }),
     ...options.environment,
   }
-  const role = (name: 'api' | 'worker' | 'local', index = 0) => {
-    const own = name === 'local' ? undefined : options.roleEnvironments?.[name]
-    return roleProcess(name, { ...environment, ...own }, join(directory, 'logs', `${name}-${index}.log`))
-  }
+  const logFile = (name: string) => join(directory, 'logs', `${name}.log`)
+  const role = (name: 'api' | 'worker', index = 0) =>
+    roleProcess(
+      name,
+      { ...environment, ...settingsOf(name), ...options.roleEnvironments?.[name] },
+      logFile(`${name}-${index}`),
+      lineOf(name, join(directory, 'media')),
+    )
   const api = role('api')
-  const local = role('local')
   const workers = Array.from({ length: workerCount }, (_, index) => role('worker', index))
+  const local = roleProcess('local', { ...environment, LOCAL_URL: localUrl }, logFile('local-0'))
   if (provider === 'local') await local.start()
   await Promise.all([api.start(), ...workers.map((worker) => worker.start())])
 
   const accountId = await createAccount(database.postgres, { balance: 100_000 })
   const { text: key } = await createKey(database.postgres, accountId)
-  const url = `http://127.0.0.1:${ports.api}`
+  const url = `http://${apiAddress}:${ports.api}`
 
   const counted = async (text: string) => {
     const { rows } = await database.postgres.query<{ name: string; count: number }>(text)
@@ -189,6 +233,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     local,
     engine: {
       pid: () => restate?.pid(),
+      adminUrl: `http://127.0.0.1:${ports.admin}`,
       stop: stopEngine,
       start: startEngine,
       empty: () => rm(join(directory, 'restate'), { recursive: true, force: true }),
@@ -246,6 +291,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     [Symbol.asyncDispose]: async () => {
       await Promise.all([api.stop(), local.stop(), ...workers.map((worker) => worker.stop())])
       await stopEngine()
+      await dispose()
       if (existing === undefined) {
         await vendor.close()
         await database[Symbol.asyncDispose]()

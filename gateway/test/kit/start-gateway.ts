@@ -1,5 +1,5 @@
 /** Starts the API in this process, on its own database and a free port. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,17 +7,21 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 
 import { loadConfig, type Environment } from '../../src/config.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog, type Log } from '../../src/platform/log.ts'
+import { openStorage, type Storage } from '../../src/storage/open-storage.ts'
 import { wireApi } from '../../src/wiring/api.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import { auditSecret, keySecret, linkSecret } from './factories.ts'
+import { listFiles } from './stored-media.ts'
 
-export interface TestGateway extends AsyncDisposable {
+export interface TestGateway extends AsyncDisposable, Storage {
   url: string
   /** The URL of the admin API. It differs from `url` if ADMIN_PORT is set, to any value. */
   adminUrl: string
   database: TestDatabase
   directory: string
+  /** The settings of its media store. Empty if that is `media` in the directory. */
+  storeSettings: Environment
 }
 
 export const testEnvironment = (databaseUrl: string, directory: string): Environment => ({
@@ -50,18 +54,32 @@ export const testEnvironment = (databaseUrl: string, directory: string): Environ
   LOG_LEVEL: 'silent',
 })
 
+/** A bucket for a gateway if the tests run with media in S3. */
+const chooseStore = async (): Promise<Environment> => {
+  if (process.env['TEST_MEDIA_STORE'] !== 's3') return {}
+  const { createBucket, useCredentials } = await import('./buckets.ts')
+  useCredentials()
+  return { MEDIA_STORE: (await createBucket()).url }
+}
+
+/** What gateways can share. */
+export type SharedParts = Pick<TestGateway, 'database' | 'directory'> & Partial<TestGateway>
+
 export const startGateway = async (
   given: Environment = {},
-  shared?: { database: TestDatabase; directory: string },
+  shared?: SharedParts,
+  log?: Log,
 ): Promise<TestGateway> => {
   const database = shared?.database ?? (await createDatabase())
   const directory = shared?.directory ?? (await mkdtemp(join(tmpdir(), 'kinora-test-')))
+  const storeSettings = shared?.storeSettings ?? (await chooseStore())
   const config = loadConfig({
     ...testEnvironment(database.url, directory),
     REDIS_URL: inject('redisUrl'),
+    ...storeSettings,
     ...given,
   })
-  const { app, adminApp, close } = await wireApi(config, createLog({ level: config.LOG_LEVEL }, 'api'))
+  const { app, adminApp, close } = await wireApi(config, log ?? createLog({ level: config.LOG_LEVEL }, 'api'))
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const adminUrl = (await adminApp?.listen({ host: '127.0.0.1', port: 0 })) ?? url
   return {
@@ -69,6 +87,8 @@ export const startGateway = async (
     adminUrl,
     database,
     directory,
+    storeSettings,
+    ...(await openStorage(config)),
     [Symbol.asyncDispose]: async () => {
       await close()
       if (shared !== undefined) return
@@ -94,15 +114,16 @@ const recordedTables = [
 ]
 
 /** Everything that a request may leave: the row count and a digest of each table, and the files. */
-export const recordOf = async ({ database, directory }: Pick<TestGateway, 'database' | 'directory'>) => {
+export const recordOf = async ({
+  database,
+  ...storage
+}: Pick<TestGateway, 'database' | 'mediaStore' | 'spool'>) => {
   const digests = recordedTables.map(
     (table) =>
       `(select count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from ${table} t) as ${table}`,
   )
   const { rows } = await database.postgres.query<Record<string, string>>(`select ${digests.join(', ')}`)
-  const entries = await readdir(join(directory, 'media'), { recursive: true, withFileTypes: true })
-  const files = entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
-  return { ...rows[0], files: files.toSorted() }
+  return { ...rows[0], files: await listFiles(storage) }
 }
 
 export interface TestProxy extends AsyncDisposable {

@@ -2,7 +2,6 @@
 import { inject } from 'vitest'
 
 import { createLog } from '../../src/platform/log.ts'
-import type { Postgres } from '../../src/platform/postgres.ts'
 import { redisPubsub } from '../../src/platform/pubsub.ts'
 import { connectRedis } from '../../src/platform/redis.ts'
 import { markProcessing } from '../../src/tasks/task-store.ts'
@@ -21,7 +20,7 @@ export interface TaskLife {
   close: () => void
 }
 
-export const startTaskLife = (gateway: { database: { postgres: Postgres }; directory: string }): TaskLife => {
+export const startTaskLife = (gateway: Parameters<typeof completeTask>[0]): TaskLife => {
   const log = createLog({ level: 'silent' }, 'test')
   const redis = connectRedis({ url: inject('redisUrl'), timeoutMs: 0 }, log)
   const pubsub = redisPubsub(redis, log)

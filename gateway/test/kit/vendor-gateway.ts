@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { startVendor, type Vendor } from '../../../dev/vendor/vendor.ts'
 import type { Environment } from '../../src/config.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { startGateway, type SharedParts, type TestGateway } from './start-gateway.ts'
 
 export interface VendorGateway extends TestGateway {
   vendor: Vendor
@@ -17,7 +17,7 @@ export const startVendorGateway = async (
   given: Environment = {},
   models: Record<string, Record<string, unknown>> = {},
   settings: Record<string, unknown> = {},
-  shared?: Pick<TestGateway, 'database' | 'directory'>,
+  shared?: SharedParts,
 ): Promise<VendorGateway> => {
   const vendor = await startVendor({ apiKey: vendorKey })
   const directory = await mkdtemp(join(tmpdir(), 'kinora-providers-'))

@@ -25,6 +25,7 @@ export const providerConfigAt = (
   timeoutsMs: { submit: 10_000, poll: 5_000, download: 60_000 },
   concurrency: 64,
   connections: 64,
+  traceparent: false,
   resultOrigins: [],
   protocolSettings: { idempotentSubmits: true, lookup: false },
   ...given,

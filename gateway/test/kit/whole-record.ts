@@ -1,10 +1,8 @@
 /** Everything that a request may leave behind, in any table or file. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import type { TestGateway } from './start-gateway.ts'
+import { listFiles } from './stored-media.ts'
 
-type Recorded = Pick<TestGateway, 'database' | 'directory'>
+type Recorded = Pick<TestGateway, 'database' | 'mediaStore' | 'spool'>
 
 const tablesOf = async ({ database: { postgres } }: Pick<Recorded, 'database'>): Promise<string[]> => {
   const { rows } = await postgres.query<{ name: string }>(
@@ -15,20 +13,21 @@ const tablesOf = async ({ database: { postgres } }: Pick<Recorded, 'database'>):
   return rows.map(({ name }) => name)
 }
 
-/** The row count and a digest of each table, and the files. The request log is left out, because it always grows. */
+/** These change without a request that creates or changes something. */
+const leftOut = ['request_log', 'service_days', 'service_states']
+
+/** The row count and a digest of each table, and the files. */
 export const wholeRecordOf = async (gateway: Recorded) => {
   const { postgres } = gateway.database
   const digests = (await tablesOf(gateway))
-    .filter((name) => name !== 'request_log')
+    .filter((name) => !leftOut.includes(name))
     .map(
       (name) =>
         `(select count(*) || ' ' || coalesce(sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)), 0)
             from ${name} t) as ${name}`,
     )
   const { rows } = await postgres.query<Record<string, string>>(`select ${digests.join(', ')}`)
-  const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
-  const files = entries.flatMap((entry) => (entry.isFile() ? join(entry.parentPath, entry.name) : []))
-  return { ...rows[0], files: files.toSorted() }
+  return { ...rows[0], files: await listFiles(gateway) }
 }
 
 /** The tables that contain a text in any column. */

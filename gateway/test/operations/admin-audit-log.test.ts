@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => gateway[Symbol.asyncDispose]())
 
 const auditLog = createAuditLog([new Secret(auditSecret)])
-const by = { actor: 'night shift …', requestId: 'req_of_a_test' }
+const by = { actor: 'an id', requestId: 'req_of_a_test' }
 /** Only the owner of the table can do this. */
 const allowChanges = (database: Database) =>
   database.query('alter table audit_log disable trigger audit_log_is_append_only')
@@ -30,21 +30,64 @@ describe('listAuditEntries', () => {
     const account = await newAccount('Before')
     const answer = await operator.ask('updateAccount', { id: account.id, body: { name: 'After' } })
     const { data } = await operator.call('listAuditEntries', { query: { target: account.id } })
+    const { name, ...unnamed } = account
+    expect(name).toBe('Before')
     expect(data).toEqual([
       {
         sequence: data[1].sequence + 1,
         object: 'audit.entry',
         at: expect.any(Number),
-        actor: `night shift …${operator.text.slice(-4)}`,
+        actor: operator.id,
+        actor_name: 'night shift',
         action: 'updateAccount',
         target: account.id,
-        before: account,
-        after: { ...account, name: 'After' },
+        target_name: 'After',
+        before: unnamed,
+        after: { ...unnamed, changed_without_value: ['name'] },
         request_id: answer.headers.get('x-request-id'),
         hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
-      expect.objectContaining({ action: 'createAccount', before: null, after: account }),
+      expect.objectContaining({ action: 'createAccount', before: null, after: unnamed }),
     ])
+  })
+
+  test('contains no name, reason, reference or address, and shows the present names until they are erased', async () => {
+    const { postgres } = gateway.database
+    const { id } = await newAccount('planted account')
+    const { key } = await operator.call('createKey', {
+      id,
+      body: { kind: 'payg', name: 'planted key', addresses: ['192.0.2.77'] },
+    })
+    await operator.call('updateKey', {
+      id: key.id,
+      body: { name: 'planted again', addresses: ['192.0.2.78'] },
+    })
+    await operator.call('rotateKey', { id: key.id })
+    const named = { name: 'planted operator', role: 'read' }
+    const made = await operator.call('createOperatorKey', { body: named })
+    const money = { reason: 'planted reason', reference: 'planted reference' }
+    const moved = await operator.call('createTopUp', { id, body: { amount_micros: 5, ...money } })
+    await operator.call('createAdjustment', { id, body: { amount_micros: -5, ...money } })
+    await operator.call('deleteKey', { id: key.id })
+
+    const listed = async (target: string) =>
+      (await operator.call('listAuditEntries', { query: { target } })).data as Record<string, any>[]
+    expect((await listed(key.id)).map(({ action, target_name }) => [action, target_name])).toEqual(
+      ['deleteKey', 'rotateKey', 'updateKey', 'createKey'].map((action) => [action, 'planted again']),
+    )
+    expect((await listed(key.id))[2]?.['after']).toMatchObject({
+      changed_without_value: ['addresses', 'name'],
+      account_id: id,
+    })
+    expect((await listed(made.key.id))[0]).toMatchObject({ target_name: 'planted operator' })
+    expect((await listed(id)).at(-2)?.['after']).toMatchObject({ id: moved.id, amount_micros: 5 })
+
+    const { rows } = await postgres.query<{ entry: string }>('select a::text as entry from audit_log a')
+    expect(rows.filter(({ entry }) => /planted|night shift|192\.0\.2/.test(entry))).toEqual([])
+
+    await postgres.query(`update accounts set name = '' where id = $1`, [id])
+    expect((await listed(id))[0]).toMatchObject({ target_name: null, actor_name: 'night shift' })
+    expect(await operator.call('verifyAuditLog')).toMatchObject({ is_intact: true })
   })
 
   test('pages through all entries by action and time, newest first, while others are added', async () => {
@@ -88,7 +131,7 @@ describe('listAuditEntries', () => {
 describe('verifyAuditLog', () => {
   /** Ways to tamper with the log in the database. Numbers below -1 are made positive afterwards. */
   const tamperings = {
-    'a changed entry': `update audit_log set after = jsonb_set(after, '{name}', '"x"') where sequence = 4`,
+    'a changed entry': `update audit_log set after = jsonb_set(after, '{status}', '"x"') where sequence = 4`,
     'a changed time': `update audit_log set at = at - interval '1 hour' where sequence = 4`,
     'an entry of somebody else': `update audit_log set actor = 'day shift' where sequence = 4`,
     'another action': `update audit_log set action = 'x' where sequence = 4`,

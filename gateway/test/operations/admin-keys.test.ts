@@ -59,6 +59,7 @@ describe('createKey', () => {
       disabled: false,
       quota_micros: null,
       budgets: [],
+      scopes: ['create', 'read'],
       used_micros: 0,
       dialect: 'reference',
     })
@@ -78,6 +79,7 @@ describe('createKey', () => {
 
   test('accepts every setting and applies it', async () => {
     const { key, secret } = await newKey({
+      scopes: ['create'],
       models: ['vidB-2'],
       addresses: ['127.0.0.0/8', '::1'],
       expires_at: now() + 3_600,
@@ -99,6 +101,7 @@ describe('createKey', () => {
     expect(created.status).toBe(200)
     expect(created.headers.get('x-ratelimit-limit')).toBe('40')
     expectProblem(await create(secret, 'vidB-2-pro'), 'model_access_denied', 'model')
+    expectProblem(await models(secret), 'insufficient_scope')
     expect((await operator.call('getKey', { id: key.id })).used_micros).toBeGreaterThan(0)
   })
 
@@ -107,6 +110,8 @@ describe('createKey', () => {
       operator.ask('createKey', { id: accountId, body: { kind: 'payg', ...body } })
     expectProblem(await refusal({ kind: 'admin' }), 'invalid_parameter', 'kind')
     expectProblem(await refusal({ kind: null }), 'missing_parameter', 'kind')
+    expectProblem(await refusal({ scopes: [] }), 'invalid_parameter', 'scopes')
+    expectProblem(await refusal({ scopes: ['write'] }), 'invalid_parameter', 'scopes[0]')
     expectProblem(await refusal({ models: ['vidB-2', 'vidZ'] }), 'invalid_parameter', 'models[1]')
     expectProblem(await refusal({ models: 'vidB-2' }), 'invalid_parameter', 'models')
     expectProblem(await refusal({ addresses: ['10.0.0.0/8', 'home'] }), 'invalid_parameter', 'addresses[1]')
@@ -233,6 +238,13 @@ describe('deleteKey', () => {
   })
 })
 
+/** As if the time had passed. */
+const endOverlap = (id: string) =>
+  gateway.database.postgres.query(
+    `update keys set previous_expires_at = now() - interval '1 second' where id = $1`,
+    [id],
+  )
+
 describe('rotateKey', () => {
   test('returns a new secret and refuses the old one at once', async () => {
     const { key, secret } = await newKey({ name: 'robot', limits: { read: 50 } })
@@ -253,20 +265,30 @@ describe('rotateKey', () => {
       expect((await create(each)).status).toBe(200)
       expectProblem(await create(each, 'vidB-2-pro'), 'model_access_denied', 'model')
     }
-    const { data } = await operator.call('listKeys', { query: { account_id: accountId, limit: 1 } })
-    const [old] = data
-    expect(old).toMatchObject({
-      name: 'robot (old secret)',
-      hint: `…${secret.slice(-4)}`,
-      models: ['vidB-2'],
-    })
-    expect(old.expires_at - now()).toBeGreaterThan(590)
-    expect(old.expires_at - now()).toBeLessThanOrEqual(600)
-    expect(old.quota_micros).toBe(900_000_000)
-    // The overlap is over.
-    await operator.call('updateKey', { id: old.id, body: { expires_at: now() - 1 } })
+    // Both secrets are of one key, with one quota.
+    const used = (await operator.call('getKey', { id: key.id })).used_micros
+    await create(secret)
+    expect((await operator.call('getKey', { id: key.id })).used_micros).toBe((used / 2) * 3)
+    const endsAt = rotated.key.previous_secret_expires_at
+    expect(endsAt - now()).toBeGreaterThan(500)
+    expect(endsAt - now()).toBeLessThanOrEqual(600)
+    await endOverlap(key.id)
+    await expect.poll(async () => (await create(secret)).status).toBe(401)
     expectProblem(await create(secret), 'invalid_api_key')
     expect((await create(rotated.secret)).status).toBe(200)
+    expect(await operator.call('getKey', { id: key.id })).toMatchObject({ previous_secret_expires_at: null })
+  })
+
+  test('ends the overlap of an earlier rotation, at once', async () => {
+    const { key, secret } = await newKey()
+    const body = { overlap_seconds: 600 }
+    const second = await operator.call('rotateKey', { id: key.id, body })
+    expect((await models(secret)).status).toBe(200)
+    const third = await operator.call('rotateKey', { id: key.id, body })
+    expectProblem(await models(secret), 'invalid_api_key')
+    for (const each of [second, third]) expect((await models(each.secret)).status).toBe(200)
+    await operator.call('deleteKey', { id: key.id })
+    for (const each of [second, third]) expectProblem(await models(each.secret), 'invalid_api_key')
   })
 
   test("an operator's old secret is refused after the overlap", async () => {
@@ -276,9 +298,7 @@ describe('rotateKey', () => {
     await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 600 } })
     const list = () => ask(`${gateway.url}/admin/v1/plans`, secret)
     expect((await list()).status).toBe(200)
-    await gateway.database.postgres.query(
-      `update keys set expires_at = now() - interval '1 second' where name = 'second (old secret)'`,
-    )
+    await endOverlap(key.id)
     await expect.poll(async () => (await list()).status).toBe(401)
     expectProblem(await list(), 'invalid_api_key')
   })
@@ -287,8 +307,10 @@ describe('rotateKey', () => {
     const expiresAt = now() + 60
     const { key, secret } = await newKey({ expires_at: expiresAt })
     await operator.call('rotateKey', { id: key.id, body: { overlap_seconds: 3_600 } })
-    const { data } = await operator.call('listKeys', { query: { account_id: accountId, limit: 1 } })
-    expect(data[0]).toMatchObject({ hint: `…${secret.slice(-4)}`, expires_at: expiresAt })
+    expect((await models(secret)).status).toBe(200)
+    expect(await operator.call('getKey', { id: key.id })).toMatchObject({
+      previous_secret_expires_at: expiresAt,
+    })
     const refused = await operator.ask('rotateKey', { id: key.id, body: { overlap_seconds: -1 } })
     expectProblem(refused, 'invalid_parameter', 'overlap_seconds')
   })

@@ -43,7 +43,7 @@ describe('createTopUp', () => {
       kind: 'top_up',
       wallet: 'payg',
       amount_micros: 5_000_000,
-      actor: `night shift …${operator.text.slice(-4)}`,
+      actor: operator.id,
       reason: 'bank transfer',
       reference: 'INV-1',
       balance: { wallet: 'payg', available_micros: 5_000_000, held_micros: 0 },

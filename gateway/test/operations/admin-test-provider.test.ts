@@ -242,13 +242,17 @@ describe('health', () => {
     const { models, problem } = await operator.call('getProvider', { id: 'vendor' })
     return { problem, health: models.find(({ model }: { model: string }) => model === 'vidB-2').health }
   }
-  const forget = () => operator.call('resetProviderHealth', { id: 'vendor' })
+  const healthy = { state: 'healthy', reason: null, until: null }
+  const forget = async () => {
+    await operator.call('resetProviderHealth', { id: 'vendor' })
+    // The process learns of it by a notification.
+    await expect.poll(view).toEqual({ problem: null, health: healthy })
+  }
 
   test('a verified key clears the accusation, and the provider is healthy', async () => {
     await accuse(true)
     expect((await view()).problem).toContain('refuses its API key')
     expect(await operator.call('testProvider', { id: 'vendor' })).toMatchObject({ key_verified: true })
-    const healthy = { state: 'healthy', reason: null, until: null }
     await expect.poll(view).toEqual({ problem: null, health: healthy })
     const { data } = await operator.call('listAuditEntries', {
       query: { target: 'vendor', action: 'testProvider' },

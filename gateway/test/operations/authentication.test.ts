@@ -1,5 +1,6 @@
 /** Properties of every operation that takes a key, generated from the table of operations. */
 import type { ErrorCode } from '@kinora/contract/errors'
+import { keyScopes } from '@kinora/contract/key-scope'
 import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -110,7 +111,10 @@ describe.each(keyOperations)('%s', (_, operation) => {
   })
 
   test('429 rate_limit_exceeded', async () => {
-    const { text } = await createKey(gateway.database.postgres, accountId, { requestsPerMinute: 1 })
+    const { text } = await createKey(gateway.database.postgres, accountId, {
+      requestsPerMinute: 1,
+      scopes: [...keyScopes],
+    })
     await call(operation, bearer(text))
     expectProblem(await call(operation, bearer(text)), 'rate_limit_exceeded')
   })

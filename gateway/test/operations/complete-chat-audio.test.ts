@@ -2,17 +2,18 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 import type { ErrorCode } from '@kinora/contract/errors'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { readDurationMismatches } from '../../src/routing/duration-mismatch-store.ts'
 import { askJson, errorBodyOf, expectProblem, type Answer } from '../kit/answers.ts'
 import { allEventsIn, dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
+import { listenForTest } from '../kit/listen-for-test.ts'
 import { encoded, wave, waveOf } from '../kit/sound.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
@@ -81,7 +82,7 @@ const requestsOf = async (account: string) => {
   )
   return rows
 }
-const spooledFiles = () => readdir(join(gateway.directory, 'media', 'spool'))
+const spooledFiles = () => readdir(gateway.spool.directory)
 
 const expectRefused = async (body: unknown, code: ErrorCode, param?: string, who = key) => {
   const before = await recordOf(gateway)
@@ -388,6 +389,27 @@ describe('money', () => {
     expect(captured).toBe(Math.ceil(7 * 2.5) + 10 * 40 + output * 10)
   })
 
+  test.each(['at once', 'streamed'])(
+    'another duration in the usage of the vendor is counted: %s',
+    async (how) => {
+      const { postgres } = gateway.database
+      const counted = async () => (await readDurationMismatches(postgres)).get('vendor') ?? 0
+      // The vendor counts bytes, as if they were those of a WAV file.
+      const listen = async (bytes: Buffer, format: string) => {
+        const body = bodyOf([text('Listen'), sound(bytes, format)])
+        const response = how === 'at once' ? await complete(body) : await stream(body)
+        if (response instanceof Response) await response.text()
+        expect(response.status).toBe(200)
+      }
+      await listen(wave(20), 'wav')
+      const before = await counted()
+      await listen(await encoded(wave(20), 'out.mp3'), 'mp3')
+      await expect.poll(counted).toBe(before + 1)
+      await listen(wave(20), 'wav')
+      expect(await counted()).toBe(before + 1)
+    },
+  )
+
   test('the ledger is balanced after these tests', async () => {
     expect(await brokenInvariants(gateway.database.postgres)).toEqual([])
   })
@@ -551,6 +573,17 @@ describe('other 400s', () => {
       const body = bodyOf('A', { ...spoken, audio: { voice, format: 'wav' } })
       await expectRefused(body, 'voice_not_supported', 'audio.voice')
     }
+  })
+
+  test("voice_not_supported: a voice that only the provider lacks, without the provider's list", async () => {
+    const error = { code: 'invalid_value', param: 'audio.voice', message: "Use 'zelda' or 'link'." }
+    await using vendor = await listenForTest((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+    })
+    await using other = await startVendorGateway({}, {}, { baseUrl: vendor.url }, gateway)
+    const answer = await complete(bodyOf('Say it', spoken), { url: other.url })
+    expectProblem(answer, 'voice_not_supported', 'audio.voice')
+    expect(JSON.stringify(answer.body)).not.toMatch(/zelda|link/)
   })
 
   test('context_length_exceeded: text by tokens, audio by seconds, and both together', async () => {

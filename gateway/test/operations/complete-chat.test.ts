@@ -133,21 +133,23 @@ describe('200, streamed', () => {
     const events = eventsIn(response.body)
     const { id } = await taskOf(who)
     const received = [await nextOf(events)]
-    expect(contentOf(received[0] as ReadEvent)).toBe(`task_id: ${id}`)
+    expect(contentOf(received[0] as ReadEvent)).toBe(`task_id: ${id}\n`)
     for (const percent of [7, 7, 30, 20, 99]) await life.progress(id, percent)
     await life.begin(id)
     const mediaId = await life.complete(id, who.accountId)
     for await (const event of events) received.push(event)
     expect(received.pop()).toEqual({ data: '[DONE]' })
     expect(received.slice(0, -1).map(contentOf)).toEqual([
-      `task_id: ${id}`,
-      'progress: 7%',
-      'progress: 30%',
-      'progress: 99%',
-      'progress: 100%',
+      `task_id: ${id}\n`,
+      'progress: 7%\n',
+      'progress: 30%\n',
+      'progress: 99%\n',
+      'progress: 100%\n',
     ])
     const link = contentOf(received.at(-1) as ReadEvent)
-    expect(link).toMatch(new RegExp(`^video_url: https://videos\\.example/media/${mediaId}/video\\.mp4\\?`))
+    expect(link).toMatch(
+      new RegExp(`^video_url: https://videos\\.example/media/${mediaId}/video\\.mp4\\?\\S+\\n$`),
+    )
     for (const [index, event] of received.entries()) {
       const isLast = index === received.length - 1
       expect(dataOf(event)).toEqual({
@@ -168,10 +170,10 @@ describe('200, streamed', () => {
   })
 
   test.each([
-    ['/openai/v1', {}, '\n'],
-    ['/v1', { 'x-api-dialect': 'openai' }, ''],
-    ['/v1', {}, ''],
-  ])('under %s with %j each chunk ends with %j', async (path, headers, lineEnd) => {
+    ['/openai/v1', {}],
+    ['/v1', { 'x-api-dialect': 'openai' }],
+    ['/v1', {}],
+  ])('under %s with %j each chunk is a whole line', async (path, headers) => {
     const who = await customer()
     const response = await stream(who, bodyOf('A whale'), { path, headers })
     const { id } = await taskOf(who)
@@ -180,9 +182,8 @@ describe('200, streamed', () => {
     const received = await allEventsIn(response.body)
     expect(received.pop()).toEqual({ data: '[DONE]' })
     const contents = received.map(contentOf)
-    const known = [`task_id: ${id}`, 'progress: 50%', 'progress: 100%']
-    expect(contents.slice(0, -1)).toEqual(known.map((line) => `${line}${lineEnd}`))
-    expect(contents.at(-1)).toMatch(new RegExp(`^video_url: \\S+${lineEnd}$`))
+    expect(contents.slice(0, -1)).toEqual([`task_id: ${id}\n`, 'progress: 50%\n', 'progress: 100%\n'])
+    expect(contents.at(-1)).toMatch(/^video_url: \S+\n$/)
   })
 
   test("lines have the ids of the task's events, so that a client can resume with them", async () => {
@@ -206,7 +207,7 @@ describe('200, streamed', () => {
     await nextOf(events)
     const { id } = await taskOf(who)
     await life.begin(id)
-    expect(contentOf(await nextOf(events))).toBe('progress: 0%')
+    expect(contentOf(await nextOf(events))).toBe('progress: 0%\n')
     await events.return(undefined)
   })
 
@@ -222,7 +223,7 @@ describe('200, streamed', () => {
     await life.progress(id, 10)
     await life.fail(id, code, 'It broke.')
     const events = await allEventsIn(response.body)
-    expect(events.slice(0, 2).map(contentOf)).toEqual([`task_id: ${id}`, 'progress: 10%'])
+    expect(events.slice(0, 2).map(contentOf)).toEqual([`task_id: ${id}\n`, 'progress: 10%\n'])
     expect(events.slice(2)).toMatchObject([{ id: expect.any(String) }, { data: '[DONE]' }])
     const requestId = response.headers.get('x-request-id')
     expect(dataOf(events[2] ?? {})).toEqual(
@@ -599,10 +600,10 @@ describe('200, line by line', () => {
         return choices[0]?.delta.content
       })
       expect(contents).toEqual([
-        `task_id: ${id}`,
-        'progress: 50%',
-        'progress: 100%',
-        expect.stringMatching(/^video_url: https:\/\/videos\.example\/\S+$/),
+        `task_id: ${id}\n`,
+        'progress: 50%\n',
+        'progress: 100%\n',
+        expect.stringMatching(/^video_url: https:\/\/videos\.example\/\S+\n$/),
       ])
     },
   )

@@ -125,6 +125,8 @@ describe('requests pipelined on one connection', () => {
 describe('a response that is not read', () => {
   test('is aborted after the configured time, and its file is closed', async () => {
     await using strict = await startGateway({ RESPONSE_STALL_SECONDS: '1' }, gateway)
+    // The file of an earlier response may still be open, and would be taken for that of this one.
+    await expect.poll(openFiles).toBe(0)
     const socket = await open(strict.url)
     socket.pause()
     socket.write(get(link))
@@ -137,6 +139,7 @@ describe('a response that is not read', () => {
   })
 
   test('its file is closed when the client disconnects', async () => {
+    await expect.poll(openFiles).toBe(0)
     const socket = await open(gateway.url)
     socket.pause()
     socket.write(get(link))
@@ -232,4 +235,17 @@ test('a shutdown does not wait for clients that keep their connections open', as
   await closed
   expect(performance.now() - beganMs).toBeLessThan((keepAliveSeconds * 1_000) / 2)
   socket.destroy()
+})
+
+test('a shutdown closes connections without a request, and answers a request that is arriving', async () => {
+  const closing = await startGateway({}, gateway)
+  const [unused, arriving] = await Promise.all([open(closing.url), open(closing.url)])
+  const request = get('/livez')
+  arriving.write(request.slice(0, 5))
+  await turns(closing.url)
+  const closed = closing[Symbol.asyncDispose]()
+  expect((await readBytes(unused, Infinity)).toString()).toBe('')
+  arriving.write(request.slice(5))
+  expect((await readBytes(arriving, Infinity)).toString()).toMatch(/^HTTP\/1\.1 200 /)
+  await closed
 })

@@ -37,12 +37,12 @@ const countOf = async (account = accountId) => {
   )
   return rows[0]?.count
 }
-const clipOf = async (username: unknown) => {
+const probeClip = async (username: unknown) => {
   const { rows } = await gateway.database.postgres.query<{ storageKey: string }>(
     `select m.storage_key as "storageKey" from characters c join media m on m.id = c.clip_media_id where c.username = $1`,
     [username],
   )
-  return join(gateway.directory, 'media', rows[0]?.storageKey ?? '')
+  return gateway.mediaStore.withLocalPath(rows[0]?.storageKey ?? '', probe)
 }
 
 beforeAll(async () => {
@@ -85,9 +85,26 @@ describe('200', () => {
     const file = join(directory, 'portrait.jpg')
     await writeFile(file, Buffer.from(await image.arrayBuffer()))
     expect(await probe(file)).toMatchObject({ codec: 'mjpeg', width: 256, height: 256 })
-    const clip = await probe(await clipOf(body['username']))
+    const clip = await probeClip(body['username'])
     expect(clip).toMatchObject({ codec: 'h264', width: 320, height: 180 })
     expect(clip.seconds).toBeCloseTo(3, 1)
+  })
+
+  test('the account has an event when a character is created, and when it is deleted', async () => {
+    const owner = await createAccount(gateway.database.postgres)
+    const { text } = await createKey(gateway.database.postgres, owner)
+    const { body } = await make({ url: `${files.url}/five.mp4` }, text)
+    await make({ url: `${files.url}/five.mp4` }, text)
+    const { id } = body
+    await ask(`${gateway.url}/vidB/v1/characters/${String(id)}`, text, { method: 'DELETE' })
+    const { rows } = await gateway.database.postgres.query(
+      'select type, object_id, data from account_events where account_id = $1 order by position, number',
+      [owner],
+    )
+    expect(rows).toEqual([
+      { type: 'character.created', object_id: id, data: { id, object: 'character' } },
+      { type: 'character.deleted', object_id: id, data: { id, object: 'character', deleted: true } },
+    ])
   })
 
   test('the same request returns the same character without a download; another span makes another one', async () => {
@@ -97,7 +114,7 @@ describe('200', () => {
     expect(second.body).toMatchObject({ id: first.body['id'], username: first.body['username'] })
     expect(second.headers.get('x-ignored-params')).toBe('model')
     expect(files.asked.filter((path) => path === '/five.mp4?again')).toHaveLength(1)
-    expect((await probe(await clipOf(first.body['username']))).seconds).toBeCloseTo(1.5, 1)
+    expect((await probeClip(first.body['username'])).seconds).toBeCloseTo(1.5, 1)
     const third = await make({ url, timestamps: '2,4' })
     expect(third.body['id']).not.toBe(first.body['id'])
     const stranger = await createKey(
@@ -113,7 +130,7 @@ describe('200', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => make({ url: `${files.url}/tall.mp4` })))
     expect(new Set(answers.map(({ body }) => body['id'])).size).toBe(1)
     expect(await countOf()).toBe(Number(before) + 1)
-    expect((await probe(await clipOf(answers[0]?.body['username']))).seconds).toBeCloseTo(2, 1)
+    expect((await probeClip(answers[0]?.body['username'])).seconds).toBeCloseTo(2, 1)
   })
 
   test('of two processes that make the same character, the second one leaves no files behind', async () => {
@@ -179,6 +196,38 @@ describe('200', () => {
       await ask(`${gateway.url}${pathname}${search.replace('signature=', 'signature=A')}`, undefined),
       'character_not_found',
     )
+  })
+})
+
+describe('409', () => {
+  test('conflict: the library is full; the characters that it has are still returned', async () => {
+    await using small = await startGateway(
+      { FETCH_ALLOW_ORIGINS: files.url, CHARACTERS_PER_ACCOUNT: '1' },
+      gateway,
+    )
+    const owner = await createKey(gateway.database.postgres, await createAccount(gateway.database.postgres))
+    const request = (timestamps: string, query = '') =>
+      askJson(`${small.url}/vidB/v1/characters${query}`, owner.text, {
+        url: `${files.url}/five.mp4`,
+        timestamps,
+      })
+    const expectFull = (answer: Awaited<ReturnType<typeof request>>) => {
+      expectProblem(answer, 'conflict')
+      expect(answer.body).toMatchObject({
+        error: { message: expect.stringMatching(/has 1 characters.*DELETE \/vidB\/v1\/characters/) },
+      })
+    }
+    // Of two at the same time, the one that is stored later is refused, and leaves no file behind.
+    const answers = await Promise.all([request('0,1'), request('1,2')])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
+    for (const answer of answers) if (answer.status === 409) expectFull(answer)
+    const span = answers[0].status === 200 ? '0,1' : '1,2'
+    expect((await request(span)).status).toBe(200)
+    expectFull(await request('2,3'))
+    expectFull(await request('2,3', '?dry_run=true'))
+    const saved = answers.find(({ status }) => status === 200)?.body
+    await ask(`${small.url}/vidB/v1/characters/${String(saved?.['id'])}`, owner.text, { method: 'DELETE' })
+    expect((await request('2,3')).status).toBe(200)
   })
 })
 
@@ -270,8 +319,8 @@ describe('410', () => {
     await completeTask(gateway, accountId, id, { bytes: video, expiresAt: new Date(Date.now() - 1_000) })
     expectProblem(await make({ from_task: id }), 'media_expired', 'from_task')
     const removed = await create()
-    const { mediaId } = await completeTask(gateway, accountId, removed, { bytes: video })
-    await rm(join(gateway.directory, 'media', 'videos', 'test', `${mediaId}.mp4`))
+    const { storageKey } = await completeTask(gateway, accountId, removed, { bytes: video })
+    await gateway.mediaStore.remove(storageKey)
     expectProblem(await make({ from_task: removed }), 'media_expired', 'from_task')
   })
 })

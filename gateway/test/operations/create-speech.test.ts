@@ -564,30 +564,3 @@ describe('after all tests', () => {
     expect(await brokenInvariants(gateway.database.postgres)).toEqual([])
   })
 })
-
-test('one account uses at most half of the slots of a provider, and a waiting call whose client leaves is dropped', async () => {
-  await using own = await startVendorGateway({}, {}, { concurrency: 4 }, gateway)
-  const [one, other] = await Promise.all([spender(100), spender(100)])
-  const stalling = { ...hello, input: 'vendor:stall' }
-  const [held, waiting] = [new AbortController(), new AbortController()]
-  const from = (signal: AbortSignal) => say(stalling, { text: one.text, url: own.url, signal })
-  try {
-    const begun = await Promise.all([from(held.signal), from(held.signal)])
-    expect(begun.map(({ status }) => status)).toEqual([200, 200])
-    const third = from(waiting.signal)
-    third.catch(() => undefined)
-    await expect.poll(async () => (await requestsOf(one.account)).length).toBe(3)
-    expect((await say(hello, { text: other.text, url: own.url })).status).toBe(200)
-    waiting.abort()
-    await expect
-      .poll(async () => (await requestsOf(one.account)).map(({ outcome }) => outcome))
-      .toEqual(['open', 'open', 'aborted'])
-    expect((await requestsOf(one.account))[2]).toMatchObject({ captured: 0 })
-    expect(own.vendor.speeches().map(({ input }) => input)).toEqual([
-      ...['vendor:stall', 'vendor:stall', hello.input],
-    ])
-  } finally {
-    held.abort()
-    waiting.abort()
-  }
-})

@@ -259,10 +259,11 @@ describe('200', () => {
   })
 
   test.each([
-    ['webhook_url', 'https://example.com/hook', /does not call back/],
-    ['webhookUrl', 'https://example.com/hook', /does not call back/],
-    ['callback_url', 'https://example.com/hook', /does not call back/],
-    ['call-back', 'https://example.com/hook', /does not call back/],
+    ['webhookUrl', 'https://example.com/hook', /Did you mean 'webhook_url'/],
+    ['webhook', 'https://example.com/hook', /Did you mean 'webhook_url'/],
+    ['callback_url', 'https://example.com/hook', /Did you mean 'webhook_url'/],
+    ['call-back', 'https://example.com/hook', /Did you mean 'webhook_url'/],
+    ['webhook_event', 'video.failed', /Did you mean 'webhook_events'/],
     ['n', 2, /must be 1/],
     ['n', '3', /must be 1/],
     ['n', 'x', /must be 1/],
@@ -357,7 +358,8 @@ describe('200', () => {
         progress: 0,
         family: 'A',
         created_via: 'videos',
-        enhanced_prompt: 'A whale at sunset',
+        // The prompt is in the order, and stored once.
+        enhanced_prompt: '',
         wallet: 'payg',
         prices: [{ unit: 'second', unitMicros: 200_000, quantity: 5, totalMicros: 1_000_000 }],
         hold_micros: 1_000_000,
@@ -1125,7 +1127,6 @@ describe('after all tests', () => {
     const { rows } = await gateway.database.postgres.query<{ key: string }>(
       'select storage_key as key from media',
     )
-    const known = rows.map(({ key }) => join(gateway.directory, 'media', key))
-    expect(files).toEqual(known.toSorted())
+    expect(files).toEqual(rows.map(({ key }) => key).toSorted())
   })
 })

@@ -58,7 +58,7 @@ describe('200', () => {
     const after = await recordOf(gateway)
     const only = (record: object, names: string[]) =>
       Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)))
-    const deleted = ['video_tasks', 'task_events', 'media', 'files']
+    const deleted = ['video_tasks', 'task_events', 'task_attempts', 'media', 'files', 'file_removals']
     const retained = ['ledger_entries', 'balances']
     expect(only(after, deleted)).toEqual(only(before, deleted))
     expect(only(after, retained)).toEqual(only(charged, retained))
@@ -83,6 +83,39 @@ describe('200', () => {
     const { postgres } = gateway.database
     const stranger = await createKey(postgres, await createAccount(postgres))
     expectProblem(await receipt(stranger.text), 'task_not_found')
+  })
+
+  test('the response that is stored for a repetition is deleted too, and the repetition creates nothing', async () => {
+    const { postgres } = gateway.database
+    const who = await createAccount(postgres)
+    const { text } = await createKey(postgres, who)
+    const note = 'A whale in golden dunes'
+    const order = { model: 'vidB-2', prompt: note, seconds: 4, size: '480x480', metadata: { note } }
+    const send = () =>
+      ask(`${gateway.url}/v1/videos`, text, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'once' },
+        body: JSON.stringify(order),
+      })
+    const storedWithNote = async () => {
+      const { rows } = await postgres.query<{ found: number }>(
+        'select count(*)::integer as found from idempotency_keys where account_id = $1 and position($2::bytea in body) > 0',
+        [who, Buffer.from(note)],
+      )
+      return rows[0]?.found
+    }
+    const id = String((await send()).body['id'])
+    await endTask(postgres, id, { kind: 'failed', code: 'upstream_error', message: '' })
+    expect((await send()).body).toMatchObject({ id, metadata: { note } })
+    expect(await storedWithNote()).toBe(1)
+
+    await remove(id, text)
+    expect(await storedWithNote()).toBe(0)
+    const again = await send()
+    expectProblem(again, 'conflict')
+    expect(again.headers.get('x-should-retry')).toBe('false')
+    const { rows } = await postgres.query('select from video_tasks where account_id = $1', [who])
+    expect(rows).toEqual([])
   })
 
   test('a failed task is deleted', async () => {

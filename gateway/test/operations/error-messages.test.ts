@@ -7,6 +7,7 @@ import { ask, askJson, expectProblem, form, type Answer } from '../kit/answers.t
 import { serveDns, type DnsServer } from '../kit/dns-server.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
 import { serveFiles, type FileServer } from '../kit/file-server.ts'
+import { createOperator } from '../kit/operator.ts'
 import { audioForm } from '../kit/sound.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -171,9 +172,11 @@ describe('what is empty is called empty', () => {
     const speech = { model: 'chat-4o-mini-tts-2025-12-15', input: '', voice: 'alloy' }
     const spoken = await askJson(`${gateway.url}/v1/audio/speech`, key.text, speech)
     expectMessage(spoken, 'missing_parameter', 'input', "'input' is empty.")
-    const chat = { model: 'chat-4o-audio-preview', messages: [] }
-    const answered = await askJson(`${gateway.url}/v1/chat/completions`, key.text, chat)
-    expectMessage(answered, 'missing_parameter', 'messages', "'messages' is empty.")
+    for (const model of ['chat-4o-audio-preview', 'vidB-2']) {
+      const chat = { model, messages: [] }
+      const answered = await askJson(`${gateway.url}/v1/chat/completions`, key.text, chat)
+      expectMessage(answered, 'missing_parameter', 'messages', "'messages' is empty.")
+    }
   })
 
   test('a recording', async () => {
@@ -190,4 +193,35 @@ describe('what is empty is called empty', () => {
     const uri = await create({ input_reference: 'data:image/png;base64,' })
     expectMessage(uri, 'invalid_image', 'input_reference', message)
   })
+})
+
+test('a method that an endpoint does not have: at which path', async () => {
+  const answer = await ask(`${gateway.url}/v1/models?limit=3`, key.text, { method: 'DELETE' })
+  const message = 'DELETE is not allowed at /v1/models; use GET, HEAD, OPTIONS.'
+  expectMessage(answer, 'method_not_allowed', undefined, message)
+})
+
+test('a failed payment: what is available and what is needed', async () => {
+  const operator = await createOperator(gateway)
+  const account = await createAccount(gateway.database.postgres, { balance: 0.1 })
+  await operator.call('updateAccount', { id: account, body: { payment_state: 'failed' } })
+  const { text } = await createKey(gateway.database.postgres, account)
+  const answer = await askJson(`${gateway.url}/v1/videos`, text, order)
+  const message =
+    'The last payment failed, and the balance is too low: 0.10 USD available; this request needs 0.40 USD.'
+  expectMessage(answer, 'payment_failed', undefined, message)
+})
+
+test('a time that is a date: in which form it is sent', async () => {
+  const operator = await createOperator(gateway)
+  const body = { kind: 'payg', name: 'key', expires_at: '2027-01-01' }
+  const answer = await operator.ask('createKey', { id: accountId, body })
+  const message =
+    "'expires_at' must be a Unix time in seconds, such as 1798761600 for 2027-01-01 (got '2027-01-01')."
+  expectMessage(answer, 'invalid_parameter', 'expires_at', message)
+})
+
+test('a page after something that is no task: what was received', async () => {
+  const answer = await ask(`${gateway.url}/v1/videos?after=nothing`, key.text)
+  expectMessage(answer, 'invalid_parameter', 'after', "'after' must be the id of a task (got 'nothing').")
 })

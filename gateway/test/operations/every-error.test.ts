@@ -17,6 +17,17 @@ test.each(Object.keys(errors) as ErrorCode[])('%s', async (code) => {
   expectProblem(answer, code, param)
 })
 
+test.each([
+  ['task_not_found', "'vidB-2:1700000000-aaaaaaaaaaaa'"],
+  ['media_expired', 'expired at 20'],
+  ['range_not_satisfiable', "'bytes=5000-' is outside of the file, which has 1000 bytes"],
+  ['output_length_exceeded', "'chat-4o-mini-tts-2025-12-15'"],
+  ['upstream_error', "'asr-1'"],
+] as const)('the message of %s names %s', async (code, value) => {
+  const { body } = await all.triggers[code]()
+  expect((body['error'] as { message: string }).message).toContain(value)
+})
+
 test('the page that doc_url names has a section for every code, and needs no key', async () => {
   const { body } = await ask(`${all.gateway.url}/v1/models`, undefined)
   const { pathname, hash } = new URL((body['error'] as { doc_url: string }).doc_url)

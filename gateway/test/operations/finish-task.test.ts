@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createFinishTask } from '../../src/videos/lifecycle/settle-video.ts'
 import { dayOfTaskId } from '../../src/videos/task-id.ts'
+import { findTask, recordEnhanced } from '../../src/videos/task-store.ts'
 import type { Ending } from '../../src/videos/task.ts'
 import { ask, form } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
@@ -94,4 +95,25 @@ test('a task whose money cannot move fails alone', async () => {
     { state: 'failed', isOpen: false },
     { state: 'failed', isOpen: false },
   ])
+})
+
+test('a task stores its prompt once, from its creation to its end, and returns it as the enhanced prompt', async () => {
+  const { postgres } = gateway.database
+  const { ids } = await createTasks(2)
+  const [same = '', enhanced = ''] = ids
+  await recordEnhanced(postgres, dayOfTaskId(enhanced) ?? '', enhanced, 'A blue whale at sunset')
+  const copiesOf = async (id: string) => {
+    const { rows } = await postgres.query<{ row: string }>(
+      'select t::text as row from video_tasks t where id = $1',
+      [id],
+    )
+    return rows[0]?.row.match(/A whale/g)?.length
+  }
+  expect(await copiesOf(same)).toBe(1)
+  const finishTask = createFinishTask(postgres)
+  await Promise.all(ids.map((id) => finishTask(endingOf(id))))
+  expect(await copiesOf(same)).toBe(1)
+  const promptOf = async (id: string) => (await findTask(postgres, dayOfTaskId(id) ?? '', id))?.enhancedPrompt
+  expect(await promptOf(same)).toBe('A whale')
+  expect(await promptOf(enhanced)).toBe('A blue whale at sunset')
 })

@@ -40,7 +40,7 @@ describe('GET /v1/me', () => {
         id: key.id,
         name: 'of the tests',
         hint: `…${key.text.slice(-4)}`,
-        ...{ kind: 'payg', models: null, expires_at: null, dialect: 'reference' },
+        ...{ kind: 'payg', models: null, scopes: ['create', 'read'], expires_at: null, dialect: 'reference' },
       },
       account: { id: accountId, name: `account ${accountId}`, payment_state: 'ok' },
       balance: { available_micros: 10_000_000 - held, held_micros: held, currency: 'USD' },

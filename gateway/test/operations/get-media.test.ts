@@ -1,6 +1,3 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
-
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { Secret } from '../../src/platform/secret.ts'
@@ -264,7 +261,7 @@ describe('410', () => {
 
   test('media_expired for a file that was removed', async () => {
     const { id, video: removed } = await complete()
-    await rm(join(gateway.directory, 'media', 'videos', 'test', `${removed.mediaId}.mp4`))
+    await gateway.mediaStore.remove(removed.storageKey)
     expectProblem(await problem(await linkOf(id)), 'media_expired')
   })
 })

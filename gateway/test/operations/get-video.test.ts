@@ -254,7 +254,10 @@ describe('404 task_not_found', () => {
     ]) {
       const answer = await read(id)
       expectProblem(answer, 'task_not_found')
-      bodies.add(JSON.stringify(withoutRequestId(answer.body)))
+      const { message, ...error } = answer.body['error'] as Record<string, unknown>
+      const shown = decodeURIComponent(id).slice(0, 60)
+      expect(message).toBe(`There is no task '${shown}' in the account of this key.`)
+      bodies.add(JSON.stringify(withoutRequestId({ ...answer.body, error })))
     }
     expect(bodies.size).toBe(1)
     expect((await read(foreignB, { text: stranger.text })).status).toBe(200)

@@ -240,7 +240,7 @@ describe('Idempotency-Key', () => {
     const first = await send(who, sent, named('told'), leaving.signal)
     const reader = first.body?.pipeThrough(new TextDecoderStream()).getReader()
     const said = (await reader?.read())?.value ?? ''
-    const [, id = ''] = /task_id: (\S+?)"/.exec(said) ?? []
+    const [, id = ''] = /task_id: ([\w:-]+)/.exec(said) ?? []
     const again = send(who, sent, named('told'))
     leaving.abort()
     await endTask(gateway.database.postgres, id, {
@@ -515,25 +515,29 @@ describe('a process that takes long for a request', () => {
 describe('a process that loses its connection to the database', () => {
   const lost = new Error('Connection terminated unexpectedly')
 
-  /** A database that loses the connection twice at a statement with this text, before or after it was executed. */
+  /** A database that loses the connection twice at a statement with this text, or at a commit, before or after it was executed. */
   const losing = (text: string, when: 'before' | 'after') => {
     const { postgres } = gateway.database
     let losses = 0
-    const query: Postgres['query'] = async (statement, values) => {
-      const isLost = statement.includes(text) && losses < 2
+    const losingAt = async <Result>(name: string, execute: () => Promise<Result>): Promise<Result> => {
+      const isLost = name.includes(text) && losses < 2
       if (isLost) losses += 1
       if (isLost && when === 'before') throw lost
-      const result = await postgres.query<never>(statement, values)
+      const result = await execute()
       if (isLost) throw lost
       return result
     }
-    return { postgres: { ...postgres, query }, losses: () => losses }
+    const query: Postgres['query'] = (statement, values) =>
+      losingAt(statement, () => postgres.query<never>(statement, values))
+    const transaction: Postgres['transaction'] = (work, options) =>
+      losingAt('commit', () => postgres.transaction(work, options))
+    return { postgres: { ...postgres, query, transaction }, losses: () => losses }
   }
 
   test.for([
     {
       ...{ at: 'the release of its claim', text: 'delete from idempotency_keys', when: 'before' as const },
-      expected: 2,
+      ...{ by: { key: 'named' }, expected: 2 },
     },
     {
       ...{
@@ -541,14 +545,21 @@ describe('a process that loses its connection to the database', () => {
         text: 'insert into idempotency_keys',
         when: 'after' as const,
       },
-      expected: 1,
+      ...{ by: { key: 'named' }, expected: 1 },
     },
-  ])('at $at gives the request up when it is connected again', async ({ text, when, expected }) => {
-    const attempt = attemptOf(await customer())
+    {
+      ...{ at: 'the commit of the claim of a retry', text: 'commit', when: 'after' as const },
+      ...{ by: { key: undefined, retry: 1 }, expected: 1 },
+    },
+  ])('at $at gives the request up when it is connected again', async ({ text, when, by, expected }) => {
+    const who = await customer()
+    const attempt = { ...attemptOf(who), ...by }
     const { postgres, losses } = losing(text, when)
     const failing = createRunOnce({ postgres, log })
     const fails = failing.runOnce(attempt, connected, () => Promise.reject(lost))
     await expect(fails).rejects.toBe(lost)
+    // It would only expire.
+    await expect.poll(() => keptFor(who)).toEqual([])
     const other = createRunOnce({ postgres: gateway.database.postgres, log })
     expect(await other.runOnce(attempt, connected, async () => ({ body: 'done' }))).toEqual({ body: 'done' })
     expect(losses()).toBe(expected)

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { ErrorCode } from '@kinora/contract/errors'
+import { keyScopes, type KeyScope } from '@kinora/contract/key-scope'
 import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -23,7 +24,7 @@ let accounts: PlantedAccount[]
 let operator: TestKey
 
 beforeAll(async () => {
-  gateway = await startVendorGateway()
+  gateway = await startVendorGateway({ CHARACTER_WAIT_SECONDS: '120' })
   const film = await makeVideo(gateway.directory)
   const transcriber = await createTranscriber(gateway)
   accounts = []
@@ -48,6 +49,7 @@ interface Row {
   others: ((named: Named) => AskedInVain[]) | string
 }
 
+const currentMonth = () => new Date().toISOString().slice(0, 7)
 const quote = { dry_run: 'true' }
 const videoOrder = { model: 'vidB-2', prompt: 'A whale', seconds: '4', size: '480x480' }
 const taskOrder = { model: 'vidA3.1', prompt: 'A whale' }
@@ -59,6 +61,11 @@ const recordingsOf = ({ transcriptions }: Named) => tasksOf({ ...transcriptions 
 const charactersOf = ({ character, privateCharacter }: Named) => [character.id, privateCharacter.id]
 const byId = (ids: string[], code: ErrorCode, more: Asked = {}): AskedInVain[] =>
   ids.map((id) => ({ ...more, path: { id }, code }))
+const endpointOrder = { url: 'https://example.com/hook', events: ['webhook_endpoint.disabled'] }
+const endpointChanges = (id: string) =>
+  [{ name: 'theirs' }, { disabled: true }, { url: 'https://example.com/theirs' }, {}].flatMap((body) =>
+    byId([id], 'resource_not_found', { body }),
+  )
 /** A link in our format without a valid signature. */
 const forged = { expires: '9999999999', key: '00000000', signature: 'A'.repeat(43) }
 const forgedLinks = ({ media, portrait }: Named) =>
@@ -240,12 +247,18 @@ const rows: Record<string, Row> = {
     own: ({ spare }) => [{ path: { id: spare.transcription } }],
     others: (named) => byId(recordingsOf(named), 'task_not_found'),
   },
+  getWebhookSecret: { own: () => [{}], others: 'it belongs to the account of the key' },
+  rotateWebhookSecret: {
+    own: () => [{ body: { overlap_seconds: 60 } }],
+    others: 'it belongs to the account of the key',
+  },
   getMe: { own: () => [{}], others: 'it is about the key itself' },
   getUsage: {
     own: () => [
       {},
       { query: { scope: 'account', group_by: 'hour,model,key' } },
       { query: { scope: 'key', group_by: 'key' } },
+      { query: { group_by: 'metadata.note', 'metadata[note]': 'x' } },
     ],
     others: 'it is about the key and its account',
   },
@@ -253,6 +266,111 @@ const rows: Record<string, Row> = {
     own: ({ named }) =>
       [...tasksOf(named), ...recordingsOf(named), named.request].map((id) => ({ path: { id } })),
     others: (named) => byId([...tasksOf(named), ...recordingsOf(named), named.request], 'task_not_found'),
+  },
+  getOwnAccount: { own: () => [{}], others: 'it is the account of the key' },
+  updateOwnAccount: {
+    own: () => [{ body: { balance_alert_micros: 1, spend_alerts: [1_000_000] } }],
+    others: 'it is the account of the key',
+  },
+  createAccountKey: {
+    own: () => [{ body: { name: 'another' } }],
+    others: 'it belongs to the account of the key',
+  },
+  listEvents: {
+    own: () => [{}, { query: { limit: '2', order: 'asc' } }],
+    others: 'a cursor is encrypted; list-events.test.ts sends those of another account',
+  },
+  listAccountKeys: {
+    own: () => [{}, { query: { limit: '1' } }],
+    others: ({ key }) => [
+      { query: { cursor: Buffer.from(JSON.stringify(['keys', '1', key])).toString('base64url') } },
+    ],
+  },
+  getAccountKey: {
+    own: ({ key, subscriber }) => [{ path: { id: key.id } }, { path: { id: subscriber.id } }],
+    others: ({ key }) => byId([key], 'resource_not_found'),
+  },
+  updateAccountKey: {
+    own: ({ spare }) => [{ path: { id: spare.keys[0] }, body: { name: 'renamed' } }],
+    others: ({ key }) =>
+      [{ name: 'theirs' }, { disabled: true }, { scopes: ['read'] }, {}].flatMap((body) =>
+        byId([key], 'resource_not_found', { body }),
+      ),
+  },
+  rotateAccountKey: {
+    own: ({ spare }) => [{ path: { id: spare.keys[0] }, body: { overlap_seconds: 60 } }],
+    others: ({ key }) => byId([key], 'resource_not_found', { body: {} }),
+  },
+  deleteAccountKey: {
+    own: ({ spare }) => [{ path: { id: spare.keys[1] } }],
+    others: ({ key }) => byId([key], 'resource_not_found'),
+  },
+  listStatements: { own: () => [{}], others: 'they are of the account of the key' },
+  getStatement: {
+    own: () =>
+      ['json', 'csv', 'html'].map((format) => ({ path: { month: currentMonth() }, query: { format } })),
+    // A month names no account: nothing but the caller's own statement can be asked for.
+    others: ({ key }) => [
+      ...['1999-12', key].map((month) => ({ path: { month }, code: 'resource_not_found' as const })),
+    ],
+  },
+  createWebhookEndpoint: {
+    own: () => [{ body: endpointOrder }],
+    others: 'it belongs to the account of the key',
+  },
+  listWebhookEndpoints: {
+    own: () => [{}, { query: { limit: '1' } }],
+    others: ({ endpoint }) => [{ query: { after: endpoint }, code: 'invalid_parameter' }],
+  },
+  getWebhookEndpoint: {
+    own: ({ named }) => [{ path: { id: named.endpoint } }],
+    others: ({ endpoint }) => byId([endpoint], 'resource_not_found'),
+  },
+  updateWebhookEndpoint: {
+    own: ({ named }) => [{ path: { id: named.endpoint }, body: { concurrency: 5 } }],
+    others: ({ endpoint }) => endpointChanges(endpoint),
+  },
+  postWebhookEndpoint: {
+    own: ({ named }) => [{ path: { id: named.endpoint }, body: { concurrency: 6 } }],
+    others: ({ endpoint }) => endpointChanges(endpoint),
+  },
+  deleteWebhookEndpoint: {
+    own: ({ spare }) => [{ path: { id: spare.endpoint } }],
+    others: ({ endpoint }) => byId([endpoint], 'resource_not_found'),
+  },
+  rotateWebhookEndpointSecret: {
+    own: ({ named }) => [{ path: { id: named.endpoint }, body: {} }],
+    others: ({ endpoint }) => byId([endpoint], 'resource_not_found', { body: {} }),
+  },
+  testWebhookEndpoint: {
+    own: ({ named }) => [{ path: { id: named.endpoint }, body: {} }],
+    others: ({ endpoint }) => byId([endpoint], 'resource_not_found', { body: {} }),
+  },
+  redeliverWebhookEndpoint: {
+    own: ({ named }) => [{ path: { id: named.endpoint }, body: { since: 1 } }],
+    others: ({ endpoint }) => byId([endpoint], 'resource_not_found', { body: { since: 1 } }),
+  },
+  listWebhookEventTypes: { own: () => [{}], others: 'they are the same for everybody' },
+  getWebhookKeys: { own: () => [{}], others: 'they are the same for everybody' },
+  listWebhookDeliveries: {
+    own: ({ named }) => [{}, { query: { limit: '1' } }, { query: { endpoint_id: named.endpoint } }],
+    others: ({ endpoint, delivery, completed }) => [
+      { query: { endpoint_id: endpoint } },
+      { query: { object_id: completed } },
+      {
+        query: {
+          cursor: Buffer.from(JSON.stringify(['webhook-deliveries', '1', delivery])).toString('base64url'),
+        },
+      },
+    ],
+  },
+  getWebhookDelivery: {
+    own: ({ named }) => [{ path: { id: named.delivery } }],
+    others: ({ delivery }) => byId([delivery], 'resource_not_found'),
+  },
+  redeliverWebhookDelivery: {
+    own: ({ named }) => [{ path: { id: named.delivery } }],
+    others: ({ delivery }) => byId([delivery], 'resource_not_found'),
   },
   listModels: { own: () => [{}], others: 'models belong to nobody' },
   getModel: { own: () => [{ path: { id: 'vidB-2' } }], others: 'models belong to nobody' },
@@ -278,6 +396,7 @@ const rows: Record<string, Row> = {
       ),
   },
   getErrorDocs: { own: () => [{}], others: 'it is the same for everybody' },
+  getStatus: { own: () => [{}], others: 'it is the same for everybody' },
   getOpenapi: { own: () => [{}], others: 'it is the same for everybody' },
 }
 
@@ -461,6 +580,48 @@ describe("an operator's key gives no access to a customer's data", () => {
   })
 })
 
+/** The requests that a key must be refused for whatever they name. */
+const askedOf = (id: string, account: PlantedAccount, owner: PlantedAccount): Asked[] => {
+  if (account === owner) return rowOf(id).own(account)
+  const { others } = rowOf(id)
+  return typeof others === 'string' ? [] : others(owner.named)
+}
+
+describe('a key may call exactly the operations that name one of its scopes', () => {
+  const sets: KeyScope[][] = [...keyScopes.map((scope) => [scope]), ['create', 'read'], ['read', 'account']]
+  let scoped: { scopes: KeyScope[]; text: string }[]
+  beforeAll(async () => {
+    const keyOf = async (scopes: KeyScope[]) => {
+      const { text } = await createKey(gateway.database.postgres, accounts[0]?.accountId ?? '', { scopes })
+      return { scopes, text }
+    }
+    scoped = await Promise.all(sets.map(keyOf))
+  })
+
+  test.each(takingKeys)('%s', async (id, operation) => {
+    const [account, owner] = accounts
+    if (account === undefined || owner === undefined) throw new Error('no account')
+    const needed: readonly string[] = operation.access === 'key' ? operation.scopes : []
+    const mayCall = ({ scopes }: { scopes: KeyScope[] }) => scopes.some((scope) => needed.includes(scope))
+    const before = await wholeRecordOf(gateway)
+    for (const { scopes, text } of scoped.filter((each) => !mayCall(each))) {
+      for (const asked of [...askedOf(id, account, account), ...askedOf(id, account, owner)]) {
+        const answer = await send(operation, asked, text)
+        expectRefused(answer, 'insufficient_scope')
+        for (const scope of [...needed, ...scopes]) expect(answer.text).toContain(`\`${scope}\``)
+      }
+    }
+    expect(await wholeRecordOf(gateway)).toEqual(before)
+    for (const { text } of scoped.filter(mayCall)) {
+      for (const asked of askedOf(id, account, owner))
+        expect((await send(operation, asked, text)).text).not.toContain('insufficient_scope')
+      const [asked] = askedOf(id, account, account)
+      // What the account deleted in the test of its own things is gone.
+      if (asked !== undefined) expect([200, 404]).toContain((await send(operation, asked, text)).status)
+    }
+  })
+})
+
 test("a repeat is recognised by its own account's name for it alone", async () => {
   const name = randomBytes(8).toString('hex')
   const ids = await Promise.all(
@@ -481,6 +642,10 @@ test("a repeat is recognised by its own account's name for it alone", async () =
 })
 
 describe('fields of a body beyond the contract are neither stored nor returned', () => {
+  const ofEndpoint = (body: object): Asked => ({
+    path: { id: accounts[0]?.named.endpoint ?? '' },
+    body,
+  })
   const orders: Record<string, () => Asked> = {
     createVideo: () => ({ body: videoOrder }),
     createVideoTask: () => ({ body: taskOrder }),
@@ -491,11 +656,22 @@ describe('fields of a body beyond the contract are neither stored nor returned',
       path: { id: accounts[0]?.named.character.id ?? '' },
       body: { username: accounts[0]?.named.character.username },
     }),
+    rotateWebhookSecret: () => ({ body: {} }),
     completeChat: () => ({ body: talkOrder }),
     createSpeech: () => ({ body: speechOrder }),
     createTranscription: () => ({ body: recordingOrder() }),
     createTranslation: () => ({ body: recordingOrder() }),
     createTranscriptionTask: () => ({ body: recordingOrder() }),
+    updateOwnAccount: () => ({ body: {} }),
+    createAccountKey: () => ({ body: {} }),
+    updateAccountKey: () => ({ path: { id: accounts[0]?.spare.keys[0] ?? '' }, body: {} }),
+    rotateAccountKey: () => ({ path: { id: accounts[0]?.spare.keys[0] ?? '' }, body: {} }),
+    createWebhookEndpoint: () => ({ body: endpointOrder }),
+    updateWebhookEndpoint: () => ofEndpoint({}),
+    postWebhookEndpoint: () => ofEndpoint({}),
+    rotateWebhookEndpointSecret: () => ofEndpoint({}),
+    testWebhookEndpoint: () => ofEndpoint({}),
+    redeliverWebhookEndpoint: () => ofEndpoint({ since: 1 }),
   }
   const withBody = all.filter(([, { body }]) => body !== undefined)
   const namesAtOnce = 40
@@ -514,8 +690,9 @@ describe('fields of a body beyond the contract are neither stored nor returned',
     const known = schemas.flatMap((schema) =>
       Object.keys((schema as { properties?: object }).properties ?? {}),
     )
-    // `n` other than 1 is rejected.
-    const strange = (await columnsOf(gateway)).filter((name) => !known.includes(name) && name !== 'n')
+    // `n` other than 1 is rejected, and so is a misspelt webhook.
+    const rejected = ['n', 'webhook']
+    const strange = (await columnsOf(gateway)).filter((name) => ![...known, ...rejected].includes(name))
     for (let at = 0; at < strange.length; at += namesAtOnce) {
       const asked = order()
       const body = filled(asked.body, strange.slice(at, at + namesAtOnce), word)

@@ -178,9 +178,13 @@ describe('200', () => {
     await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
     const local = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     await using telling = await startGateway({ LOCAL_URL: local }, gateway)
-    const models = await list(key.text, telling.url)
     const { engine: name, ...rest } = engine
-    expect(models.find(({ id }) => id === 'asr-1')).toHaveProperty('engine', { name, ...rest, pull })
+    const readModels = () => list(key.text, telling.url)
+    // The gateway asks again if it got no answer in time.
+    await expect
+      .poll(async () => (await readModels()).find(({ id }) => id === 'asr-1'))
+      .toHaveProperty('engine', { name, ...rest, pull })
+    const models = await readModels()
     expect(models.filter((model) => 'engine' in model)).toHaveLength(1)
     expect((await ask(`${telling.url}/v1/models/asr-1`, key.text)).body).toHaveProperty('engine.name', name)
     server.close()

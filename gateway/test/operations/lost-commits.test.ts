@@ -1,6 +1,4 @@
 /** Creates whose connection to the database is lost while they commit: the reply to the commit never arrives. */
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -11,6 +9,7 @@ import { makeVideo } from '../kit/sample-video.ts'
 import { audioForm, wave } from '../kit/sound.ts'
 import { createSpender, paygBalanceOf } from '../kit/spender.ts'
 import { startGateway, startProxy, type TestGateway, type TestProxy } from '../kit/start-gateway.ts'
+import { listKeys } from '../kit/stored-media.ts'
 
 let gateway: TestGateway
 let film: Buffer
@@ -77,11 +76,7 @@ const creates: [string, Create][] = [
   ],
 ]
 
-const filesIn = async (folder: string) => {
-  const place = join(gateway.directory, 'media', folder)
-  const entries = await readdir(place, { recursive: true, withFileTypes: true }).catch(() => [])
-  return entries.filter((entry) => entry.isFile()).length
-}
+const filesIn = async (folder: string) => (await listKeys(gateway.mediaStore, folder)).length
 const rowsOf = async (table: string, account: string) => {
   const { rows } = await gateway.database.postgres.query<{ id: string }>(
     `select id from ${table} where account_id = $1 order by created_at, id`,

@@ -32,6 +32,7 @@ beforeAll(async () => {
       },
       'asr-1': { aliases: { 'hear-1': {} } },
       [speechModel]: { aliases: { 'say-1': {} } },
+      'chat-4o-audio-preview': { aliases: { 'talk-1': {} } },
     },
   )
   operator = await createOperator(gateway)
@@ -110,6 +111,20 @@ describe('the name in responses', () => {
       choices: [{ delta: { content: expect.stringMatching(/^task_id: clip-1:/) } }],
     })
     await events.return(undefined)
+  })
+
+  test('errors name the model as the request did', async () => {
+    const messages = [{ role: 'user', content: 'word '.repeat(130_000) }]
+    const tooLong = await askJson(`${gateway.url}/v1/chat/completions`, key.text, {
+      model: 'talk-1',
+      messages,
+    })
+    expectProblem(tooLong, 'context_length_exceeded', 'messages')
+    expect(tooLong.body).toMatchObject({ error: { message: expect.stringContaining("'talk-1'") } })
+    const speech = { model: 'say-1', voice: 'nobody', input: 'Hello' }
+    const unspoken = await askJson(`${gateway.url}/v1/audio/speech`, key.text, speech)
+    expectProblem(unspoken, 'voice_not_supported', 'voice')
+    expect(unspoken.body).toMatchObject({ error: { message: expect.stringContaining('a voice of say-1.') } })
   })
 
   test('the receipt of a speech and a transcription task have the name of their request', async () => {

@@ -15,7 +15,7 @@ import { createRequestId } from '../../src/platform/request-id.ts'
 import { insertRequests } from '../../src/request-log/request-log-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'
-import { createOperator, type Given, type Operator } from '../kit/operator.ts'
+import { createOperator, fillPath, type Given, type Operator } from '../kit/operator.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { columnsOf, tablesWith, wholeRecordOf } from '../kit/whole-record.ts'
 
@@ -61,6 +61,11 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 const account = () => createAccount(gateway.database.postgres)
 const key = async () => (await createKey(gateway.database.postgres, await account())).id
 const planFields = () => ({ name: randomUUID(), cycle_quota_micros: 5, cycle_days: 30 })
+const erased = async () => {
+  const id = await account()
+  await operator.call('eraseAccount', { id })
+  return id
+}
 const plan = async () => String((await operator.call('createPlan', { body: planFields() })).id)
 const subscription = async () => ({
   plan_id: await plan(),
@@ -114,11 +119,15 @@ const modelEntry = async () => {
   return id
 }
 
+const currentMonth = () => new Date().toISOString().slice(0, 7)
+
 const rows: Record<string, () => Promise<Given>> = {
   createAccount: async () => ({ body: { name: 'Aquarium' } }),
   listAccounts: async () => ({}),
   getAccount: async () => ({ id: await account() }),
   updateAccount: async () => ({ id: await account(), body: { status: 'suspended' } }),
+  eraseAccount: async () => ({ id: await account() }),
+  getErasure: async () => ({ id: await erased() }),
   createPlan: async () => ({ body: planFields() }),
   listPlans: async () => ({}),
   getPlan: async () => ({ id: await plan() }),
@@ -137,12 +146,15 @@ const rows: Record<string, () => Promise<Given>> = {
   createAdjustment: async () => ({ id: await account(), body: { amount_micros: -7, reason: 'A mistake' } }),
   createRefund: async () => ({ id: await completedTask(), body: { reason: 'A bad video' } }),
   listMovements: async () => ({ id: await account() }),
+  listAccountStatements: async () => ({ id: await account() }),
+  getAccountStatement: async () => ({ id: await account(), path: { month: currentMonth() } }),
   listLedgerEntries: async () => ({}),
   getLedgerAudit: async () => ({}),
   runLedgerAudit: async () => ({}),
   getAnyReceipt: async () => ({ id: await task() }),
   listPrices: async () => ({}),
   setPrice: async () => ({ body: { model: 'vidB-2', unit: 'second', unit_micros: 1 } }),
+  getHealth: async () => ({}),
   listProviders: async () => ({}),
   getProvider: async () => ({ id: await provider() }),
   setProvider: async () => ({ id: await provider(), body: { ...entry, slots: 7 } }),
@@ -159,11 +171,13 @@ const rows: Record<string, () => Promise<Given>> = {
   deleteModelRoutes: async () => ({ id: 'vidB-2' }),
   listTasks: async () => ({}),
   getTask: async () => ({ id: await task() }),
+  explainTask: async () => ({ id: await task() }),
   getTaskOrder: async () => ({ id: await task() }),
   retryTask: async () => ({ id: await failedTask() }),
   cancelTask: async () => ({ id: await task() }),
   resolveTask: async () => ({ id: await task(), body: { action: 'fail' } }),
   getTotalUsage: async () => ({}),
+  listAllEvents: async () => ({}),
   listRequests: async () => ({}),
   getRequest: async () => ({ id: await loggedRequest() }),
   listAuditEntries: async () => ({}),
@@ -175,8 +189,8 @@ const rows: Record<string, () => Promise<Given>> = {
 const closed = (Object.entries(adminOperations) as [AdminOperationId, Operation][]).filter(
   ([, { access }]) => access === 'operator',
 )
-const send = ({ path, method, body: takesBody }: Operation, { id = '', body }: Given, text?: string) =>
-  ask(`${gateway.url}${path.replace(/\{\w+\}/, encodeURIComponent(id))}`, text, {
+const send = ({ path, method, body: takesBody }: Operation, { body, ...named }: Given, text?: string) =>
+  ask(`${gateway.url}${fillPath(path, named)}`, text, {
     method,
     ...(takesBody !== undefined && {
       headers: { 'content-type': 'application/json' },

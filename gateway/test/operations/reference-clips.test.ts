@@ -1,5 +1,5 @@
 /** The reference video and audio of an order, for models that use them. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,7 @@ import { createOperator, type Operator } from '../kit/operator.ts'
 import { makeVideo } from '../kit/sample-video.ts'
 import { encoded, wave } from '../kit/sound.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { listKeys } from '../kit/stored-media.ts'
 
 let directory: string
 let files: Server
@@ -76,8 +77,7 @@ const filesOf = async (taskId: unknown) => {
   )
   return rows
 }
-const storedReferences = async () =>
-  (await readdir(join(gateway.directory, 'media', 'references')).catch(() => [])).length
+const storedReferences = async () => (await listKeys(gateway.mediaStore, 'references')).length
 
 test('are stored beside the images until the task ends, and are priced as video', async () => {
   const fields = { reference_video: blob(video), reference_audio: blob(audio), input_reference: pixel }

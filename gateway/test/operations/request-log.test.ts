@@ -1,7 +1,8 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { CompletedRequest } from '../../src/http/completed-request.ts'
-import { createLog } from '../../src/platform/log.ts'
+import { createLog, logOptions } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createRequestRecorder } from '../../src/request-log/record-requests.ts'
@@ -74,12 +75,68 @@ describe('the request log', () => {
     expect(rows).toEqual([{ leaks: 0 }])
   })
 
-  test('masks a key in the path, also if it is percent-encoded', async () => {
+  test('records the route with UUIDs, and no other part of a path', async () => {
     const other = await createKey(gateway.database.postgres, accountId)
+    const task = await askJson(`${gateway.url}/v1/videos`, other.text, order)
+    const id = String(task.body['id'])
     const encoded = other.text.replace('s', '%73').replace('-', '%2d')
-    for (const text of [other.text, encoded]) await ask(`${gateway.url}/v1/models/${text}`, other.text)
-    const logged = await found(`?key_id=${other.id}`, 2)
-    expect(logged.map(({ path }) => path)).toEqual(['/v1/models/sk-…', '/v1/models/sk-…'])
+    for (const path of [`models/${other.text}`, `models/${encoded}`, 'planted-word', `videos/${id}`]) {
+      await ask(`${gateway.url}/v1/${path}`, other.text)
+    }
+    const character = `char_${uuidV7()}`
+    await ask(`${gateway.url}/vidB/v1/characters/${character}`, other.text)
+    const logged = await found(`?key_id=${other.id}`, 5)
+    expect(logged.filter((each) => each['task_id'] === id)).toHaveLength(2)
+    expect(new Set(logged.map(({ path }) => path))).toEqual(
+      new Set(['/v1/models/:id', '/v1/videos', '/v1/videos/:id', `/vidB/v1/characters/${character}`]),
+    )
+    const { rows } = await gateway.database.postgres.query(
+      `select from request_log r where r::text like '%planted%' or r::text like '%' || $1 || '%'`,
+      [other.text],
+    )
+    expect(rows).toHaveLength(0)
+  })
+
+  test('the lines of the log have no text of a caller', async () => {
+    const lines: string[] = []
+    const log = pino(logOptions('trace', 'api'), { write: (line) => void lines.push(line) })
+    await using logging = await startGateway({}, gateway, log)
+    const send = (path: string, given?: object, headers: Record<string, string> = {}) =>
+      ask(`${logging.url}${path}`, key.text, {
+        method: given === undefined ? 'GET' : 'POST',
+        headers: { ...headers, 'content-type': 'application/json', 'user-agent': 'planted-agent' },
+        ...(given !== undefined && { body: JSON.stringify(given) }),
+      })
+    const image = 'http://planted.invalid/planted.png'
+    const statuses = [
+      await send('/planted/path?planted=1'),
+      await send('/v1/models/planted-model', undefined, { 'x-client-request-id': 'planted by a caller' }),
+      await send('/characters/planted-name', undefined, { 'x-client-request-id': 'id-of_a.client:1' }),
+      await send('/v1/videos', { ...order, model: 'planted-model' }),
+      await send('/v1/videos', { ...order, seconds: 'planted' }),
+      await send('/v1/videos', { ...order, planted: 'planted', input_reference: image }),
+      await send('/v1/videos', { ...order, prompt: 'A planted whale' }, { 'idempotency-key': 'planted-key' }),
+      await send('/v1/audio/speech', { model: 'planted', input: 'planted', voice: 'planted' }),
+    ].map(({ status }) => status)
+    expect(statuses).toEqual([
+      404,
+      404,
+      404,
+      expect.anything(),
+      400,
+      expect.anything(),
+      200,
+      expect.anything(),
+    ])
+    const completed = () =>
+      lines
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ msg }) => msg === 'request.completed')
+    await expect.poll(() => completed().length).toBe(statuses.length)
+    expect(completed()[0]).toMatchObject({ path: '(unknown)', status: 404, code: 'endpoint_not_found' })
+    expect(completed()[1]).not.toHaveProperty('clientRequestId')
+    expect(completed()[2]).toMatchObject({ clientRequestId: 'id-of_a.client:1' })
+    expect(lines.filter((line) => line.includes('planted'))).toEqual([])
   })
 
   test('records refused requests of a valid key with their error code', async () => {

@@ -8,7 +8,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '../../src/platform/log.ts'
 import { videoOf } from '../../src/providers/port/provider.ts'
 import { createMediaPrograms } from '../../src/storage/media-programs.ts'
-import { openStorage } from '../../src/storage/open-storage.ts'
 import { createProbeVideo } from '../../src/storage/probe-video.ts'
 import { createDownloadPermits } from '../../src/videos/download-permits.ts'
 import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
@@ -104,7 +103,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     learnDuration: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   })
-  const { mediaStore, spool } = await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })
+  const { mediaStore, spool } = gateway
   const strict = createProbeVideo(mediaPrograms({ ...withoutNamespaces(), REQUIRE_SANDBOX: true }))
   const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
   const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {

@@ -4,14 +4,16 @@
  */
 import { randomUUID } from 'node:crypto'
 
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { createLog } from '../../src/platform/log.ts'
+import { renameStoredCharacter } from '../../src/characters/character-store.ts'
+import { createLog, logOptions } from '../../src/platform/log.ts'
 import { connectPostgres } from '../../src/platform/postgres.ts'
 import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
-import { createKey } from '../kit/factories.ts'
+import { createAccount, createKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
-import { startPostgresServer } from '../kit/postgres-server.ts'
+import { startPostgresServer, type PostgresServer } from '../kit/postgres-server.ts'
 import { createSpender } from '../kit/spender.ts'
 import { startGateway, startProxy, type TestGateway } from '../kit/start-gateway.ts'
 
@@ -98,26 +100,93 @@ describe('while the database does not respond', () => {
   })
 })
 
-test('a PostgreSQL whose processes are suspended causes 503, until they are resumed', async () => {
-  await using server = await startPostgresServer()
-  await using behind = await startGateway(
-    { ...shortTimeouts, DATABASE_URL: server.url },
-    { database: server, directory: gateway.directory },
-  )
-  const who = await createSpender(server.postgres, 1_000)
-  const { id } = (await create(behind.url, who)).body
-  const asked = () => [
-    create(behind.url, who),
-    ask(`${behind.url}/v1/videos/${String(id)}`, who.text),
-    ask(`${behind.url}/readyz`, undefined),
-  ]
-  server.suspend()
-  for (const answer of await Promise.all(Array.from({ length: 5 }, asked).flat())) expectUnavailable(answer)
-  // Connections that are made now are not answered either.
-  for (const answer of await Promise.all(asked())) expectUnavailable(answer)
-  server.resume()
-  await expect.poll(async () => (await create(behind.url, who)).status).toBe(200)
-  expect(await brokenInvariants(server.postgres)).toEqual([])
+describe('a PostgreSQL server', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgresServer()
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  test('whose processes are suspended causes 503, until they are resumed', async () => {
+    await using behind = await startGateway(
+      { ...shortTimeouts, DATABASE_URL: server.url },
+      { ...gateway, database: server },
+    )
+    const who = await createSpender(server.postgres, 1_000)
+    const { id } = (await create(behind.url, who)).body
+    const asked = () => [
+      create(behind.url, who),
+      ask(`${behind.url}/v1/videos/${String(id)}`, who.text),
+      ask(`${behind.url}/readyz`, undefined),
+    ]
+    server.suspend()
+    for (const answer of await Promise.all(Array.from({ length: 5 }, asked).flat())) expectUnavailable(answer)
+    // Connections that are made now are not answered either.
+    for (const answer of await Promise.all(asked())) expectUnavailable(answer)
+    server.resume()
+    await expect.poll(async () => (await create(behind.url, who)).status).toBe(200)
+    expect(await brokenInvariants(server.postgres)).toEqual([])
+  })
+
+  test('logs no value of a statement that fails, and neither do we', async () => {
+    const lines: string[] = []
+    const log = pino(logOptions('trace', 'test'), { write: (line) => void lines.push(line) })
+    const postgres = connectPostgres({ url: server.url, connectionsMax: 2 }, log)
+    const word = 'planted-whale'
+    const account = await createAccount(postgres)
+    const failing: [string, unknown[]][] = [
+      [
+        'insert into plans (id, name, cycle_quota_micros, cycle_days) values ($1, $2, 1, 1)',
+        [randomUUID(), word],
+      ],
+      ['insert into characters (id, username) values ($1, $2)', [randomUUID(), word]],
+      [
+        `insert into characters (id, account_id, username, source, clip_media_id, portrait_media_id)
+         values ($1, $3, $2, $2, $1, $1)`,
+        [randomUUID(), `${word}!`, account],
+      ],
+    ]
+    await postgres.query(failing[0]?.[0] ?? '', [randomUUID(), word])
+    for (const [text, values] of failing) {
+      const error: unknown = await postgres.query(text, values).catch((thrown: unknown) => thrown)
+      expect(JSON.stringify(error)).toContain(word)
+      log.warn({ err: error }, 'it.failed')
+    }
+    await postgres.close()
+    expect(lines.map((line) => (JSON.parse(line) as { err: object }).err)).toMatchObject([
+      { code: '23505', constraint: 'plans_name_key' },
+      { code: '23502', table: 'characters', column: 'account_id' },
+      { code: '23514', constraint: 'characters_username_check' },
+    ])
+    expect(lines.join('')).not.toContain('planted')
+    const written = await server.readLog()
+    expect(written).toMatch(/violates unique constraint "plans_name_key"[^]*"characters_username_check"/)
+    expect(written).not.toContain('planted')
+  })
+
+  test('logs nothing if a character is renamed to a name that is in use', async () => {
+    const account = await createAccount(server.postgres)
+    const ids = ['first.name', 'second.name'].map((username) => ({ id: randomUUID(), username }))
+    await server.postgres.transaction(async (database) => {
+      // Without its files.
+      await database.query('set local session_replication_role = replica')
+      for (const { id, username } of ids) {
+        await database.query(
+          `insert into characters (id, account_id, username, source, clip_media_id, portrait_media_id)
+           values ($1, $2, $3, $3, $1, $1)`,
+          [id, account, username],
+        )
+      }
+    })
+    const before = await server.readLog()
+    const rename = (id: string, username: string) =>
+      renameStoredCharacter(server.postgres, account, id, username)
+    expect(await rename(ids[0]?.id ?? '', 'second.name')).toBe('in_use')
+    expect(await rename(ids[0]?.id ?? '', 'first.name')).toMatchObject({ username: 'first.name' })
+    expect(await rename(ids[0]?.id ?? '', 'third.name')).toMatchObject({ username: 'third.name' })
+    expect(await rename(randomUUID(), 'second.name')).toBeUndefined()
+    expect(await server.readLog()).toBe(before)
+  })
 })
 
 describe('a commit without a response', () => {

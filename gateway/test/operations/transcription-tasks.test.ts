@@ -1,9 +1,12 @@
-import { readdir } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 
 import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { createLog } from '../../src/platform/log.ts'
+import { createCompareDurations } from '../../src/routing/compare-durations.ts'
+import { readDurationMismatches } from '../../src/routing/duration-mismatch-store.ts'
 import { removeExpired } from '../../src/transcription-tasks/lifecycle/remove-expired.ts'
 import {
   carriedTranscriptions,
@@ -16,9 +19,11 @@ import { ask, askJson, askRaw, expectProblem, type Answer } from '../kit/answers
 import { recordingAt } from '../kit/expired.ts'
 import { createAccount, createKey, subscribe, type TestKey } from '../kit/factories.ts'
 import { brokenInvariants } from '../kit/ledger.ts'
+import { lyingRecordings, lyingSeconds } from '../kit/lying-recordings.ts'
 import { claimRecordings, createTranscriber, spoken, type Pause, type Transcriber } from '../kit/recording.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
+import { listFiles } from '../kit/stored-media.ts'
 import { startVendorGateway, type VendorGateway } from '../kit/vendor-gateway.ts'
 
 let gateway: VendorGateway
@@ -94,14 +99,13 @@ const segmentsOf = async (id: string) => {
   )
   return rows
 }
-/** The ids of the tasks that have a recording, and the names of files without a task. */
+/** The ids of the tasks that have a recording, and the files without a task. */
 const recordings = async () => {
-  const entries = await readdir(join(gateway.directory, 'media'), { recursive: true, withFileTypes: true })
   const { rows } = await gateway.database.postgres.query<{ id: string; key: string }>(
     'select id, recording_key as key from transcription_tasks where recording_key is not null',
   )
-  const taskOf = new Map(rows.map(({ id, key }) => [basename(key), id]))
-  return entries.flatMap((entry) => (entry.isFile() ? (taskOf.get(entry.name) ?? entry.name) : []))
+  const taskOf = new Map(rows.map(({ id, key }) => [key, id]))
+  return (await listFiles(gateway)).map((file) => taskOf.get(file) ?? file)
 }
 const movementsOf = async (id: string) => {
   const { rows } = await gateway.database.postgres.query<{ movement: string; micros: number }>(
@@ -409,6 +413,35 @@ describe('a run', () => {
     expect(gateway.vendor.transcriptions()).toHaveLength(requests + (await segmentsOf(id)).length)
   })
 
+  test('logs and counts another duration in the report of the provider', async () => {
+    const { postgres } = gateway.database
+    const file = join(gateway.directory, 'mismatches.log')
+    const log = createLog({ level: 'warn', file }, 'test')
+    const compareDurations = createCompareDurations({ database: postgres, log })
+    const counted = async () => (await readDurationMismatches(postgres)).get('vendor') ?? 0
+    const before = await counted()
+    // The vendor reports the same few seconds for any recording.
+    for (const seconds of [5, 60]) {
+      const id = await accept(plain, wave(seconds))
+      for (const run of await claimRecordings(postgres))
+        await runTranscription({ ...transcriber.dependencies, compareDurations }, run)
+      expect((await read(id)).body).toMatchObject({ status: 'completed' })
+      if (seconds === 5) continue
+      expect(
+        (await readFile(file, 'utf8'))
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as object),
+      ).toEqual([
+        expect.objectContaining({
+          ...{ level: 40, msg: 'recording.duration-mismatch', provider: 'vendor', model: 'asr-1', id },
+          ...{ measuredSeconds: 60, reportedSeconds: 4.5 },
+        }),
+      ])
+    }
+    await expect.poll(counted).toBe(before + 1)
+  })
+
   test('of an account with many tasks does not block other accounts', async () => {
     const { postgres } = gateway.database
     const other = await createKey(postgres, await createAccount(postgres))
@@ -420,6 +453,21 @@ describe('a run', () => {
     await transcriber.work()
     for (const id of many) await until(id, 'completed')
   })
+})
+
+describe('a recording that states less than it contains', () => {
+  test.each(Object.entries(lyingRecordings))(
+    'is charged for all of it, or refused: %s',
+    async (name, make) => {
+      const answer = await create(plain, { bytes: await make() })
+      if (name.includes('stream')) return expectProblem(answer, 'invalid_file_format', 'file')
+      expect(answer.status).toBe(200)
+      const id = String(answer.body['id'])
+      await until(id, 'completed')
+      // 100 micros per second.
+      expect((await movementsOf(id))['capture']).toBeGreaterThanOrEqual(lyingSeconds * 100)
+    },
+  )
 })
 
 describe('a recording with a gap in its timestamps', () => {
@@ -523,6 +571,20 @@ describe('DELETE', () => {
     expect(await segmentsOf(id)).toEqual([])
     expect(await movementsOf(id)).toEqual({ hold: 200, capture: 200 })
     await expectBalanced()
+  })
+
+  test('the response that is stored for a repetition is deleted too', async () => {
+    const send = () =>
+      fetch(`${gateway.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key.text}`, 'idempotency-key': 'once' },
+        body: audioForm(short, plain),
+      })
+    const { id } = (await (await send()).json()) as { id: string }
+    expect(await (await send()).json()).toMatchObject({ id })
+    await until(id, 'completed')
+    await remove(id)
+    expect((await send()).status).toBe(409)
   })
 
   test('a queued task and one in progress are stopped and not charged', async () => {

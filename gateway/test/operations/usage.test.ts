@@ -48,7 +48,14 @@ const speak = async (
   used: number,
 ) => {
   const caller = {
-    ...{ accountId, keyId: key.id, kind: 'payg' as const, models: undefined, addresses: undefined },
+    ...{
+      accountId,
+      keyId: key.id,
+      kind: 'payg' as const,
+      scopes: [],
+      models: undefined,
+      addresses: undefined,
+    },
     ...{
       requestsPerMinute: undefined,
       limits: {},
@@ -144,6 +151,7 @@ describe('a key holder', () => {
           currency: 'USD',
           // Four seconds of video, and two minutes of audio, some of it aborted.
           seconds: String(4 + 90 + 30),
+          metadata: null,
         },
       ],
       next: null,

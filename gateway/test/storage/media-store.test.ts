@@ -37,6 +37,16 @@ const inBucket = async (): Promise<TestStorage> => {
   }
 }
 
+/** During a migration. */
+const onTwoDisks = async (): Promise<TestStorage> => {
+  const directory = await mkdtempDisposable(join(tmpdir(), 'kinora-storage-'))
+  const storage = await openStorage({
+    MEDIA_DIRECTORY: join(directory.path, 'current'),
+    MEDIA_STORE_ALSO_READ: join(directory.path, 'other'),
+  })
+  return { ...storage, [Symbol.asyncDispose]: () => directory.remove() }
+}
+
 const bytesOf = async (stream: Readable) => Buffer.concat(await stream.toArray())
 const textOf = async (stream: Readable) => (await bytesOf(stream)).toString()
 const sha256Of = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex')
@@ -67,6 +77,7 @@ const mebibytes = (count: number) => Array.from({ length: count }, () => randomB
 describe.each([
   ['disk', onDisk],
   ['S3', inBucket],
+  ['combined', onTwoDisks],
 ] as const)('the %s store', (_, open) => {
   test('returns the size and the hash of what it stores, and reads it whole or in part', async () => {
     await using storage = await open()

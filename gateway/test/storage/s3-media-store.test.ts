@@ -1,20 +1,23 @@
 /** What the contract does not say: limits, retries, the names of objects and presigned URLs. */
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
-import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import { HeadObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
 import pLimit from 'p-limit'
 import { beforeAll, expect, inject, test } from 'vitest'
 
-import { MediaNotFound, MediaNotRemoved } from '../../src/storage/port/media-store.ts'
+import { MediaNotFound, MediaNotRemoved, MediaStoreUnavailable } from '../../src/storage/port/media-store.ts'
 import { createSpool } from '../../src/storage/port/spool.ts'
 import { parseBucketUrl } from '../../src/storage/s3/bucket-url.ts'
 import { createS3MediaStore } from '../../src/storage/s3/s3-media-store.ts'
 import { client, createBucket, useCredentials } from '../kit/buckets.ts'
+import { encryptionKey } from '../kit/ceph.ts'
 
 beforeAll(useCredentials)
 
@@ -149,6 +152,37 @@ test('a request without a response is repeated, and so is one that the server co
   expect(await store.find('videos/b')).toMatchObject({ sizeBytes: 20_000_000 })
 })
 
+test('credentials that do not arrive make a call fail in time, and do not keep the caller from giving up', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-credentials-'))
+  const [pipe, config] = [join(directory.path, 'pipe'), join(directory.path, 'config')]
+  execFileSync('mkfifo', [pipe])
+  await writeFile(config, `[default]\ncredential_process = cat ${pipe}\n`)
+  const { url } = await createBucket()
+  delete process.env['AWS_ACCESS_KEY_ID']
+  process.env['AWS_CONFIG_FILE'] = config
+  try {
+    const store = await createS3MediaStore(parseBucketUrl(url), spool, { ...generous, responseMs: 200 })
+    const presigning = { contentType: 'video/mp4', disposition: 'inline', expiresInSeconds: 60 }
+    for (const run of [
+      () => store.find('videos/a'),
+      () => store.presign?.('videos/a', presigning),
+      () => put(store, 'videos/a', 'text'),
+    ])
+      await expect(run()).rejects.toThrow(MediaStoreUnavailable)
+    expect(await store.findProblem?.()).toMatch(/did not respond within/)
+    const patient = await createS3MediaStore(parseBucketUrl(url), spool, generous)
+    const stop = new AbortController()
+    const opening = patient.open('videos/a', { signal: stop.signal })
+    stop.abort(new Error('the deadline'))
+    await expect(opening).rejects.toThrow('the deadline')
+  } finally {
+    // Ends the programs that wait for the pipe.
+    await writeFile(pipe, '')
+    delete process.env['AWS_CONFIG_FILE']
+    useCredentials()
+  }
+})
+
 test('retries and requests end with the signal of the caller', async () => {
   await using behind = await openBehindProxy()
   const { store, proxy } = behind
@@ -276,6 +310,37 @@ test('the configured encryption is requested for small and large objects', async
   ])
 })
 
+test('objects are encrypted with the configured key, and read, in part and by presigned URL, like others', async () => {
+  const { url, name } = await createBucket()
+  const bucket = parseBucketUrl(`${url}&encryption=aws:kms&kms_key=${encryptionKey}`)
+  const store = await createS3MediaStore(bucket, spool)
+  const contents = { 'videos/small': randomBytes(1_000), 'videos/large': randomBytes(20_000_000) }
+  for (const [key, bytes] of Object.entries(contents)) {
+    await put(store, key, bytes)
+    expect(Buffer.concat(await (await store.open(key)).toArray()).equals(bytes)).toBe(true)
+    const range = { start: 500, end: bytes.length - 10 }
+    const part = Buffer.concat(await (await store.open(key, { range })).toArray())
+    expect(part.equals(bytes.subarray(range.start, range.end + 1))).toBe(true)
+    const options = { contentType: 'video/mp4', disposition: 'inline', expiresInSeconds: 60 }
+    const presigned = await fetch((await store.presign?.(key, options)) ?? '')
+    expect(Buffer.from(await presigned.arrayBuffer()).equals(bytes)).toBe(true)
+  }
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
+  const heads = await Promise.all(
+    Contents.map(({ Key }) => client.send(new HeadObjectCommand({ Bucket: name, Key }))),
+  )
+  const encrypted = { ServerSideEncryption: 'aws:kms', SSEKMSKeyId: encryptionKey }
+  expect(heads).toEqual([expect.objectContaining(encrypted), expect.objectContaining(encrypted)])
+})
+
+test('without a key that the server knows, nothing is stored', async () => {
+  const { url, name } = await createBucket()
+  const store = await createS3MediaStore(parseBucketUrl(`${url}&encryption=aws:kms&kms_key=unknown`), spool)
+  await expect(put(store, 'videos/a', 'small')).rejects.toThrow()
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
+  expect(Contents).toEqual([])
+})
+
 test('an upload uses as much memory as a few parts, whatever its size', async () => {
   await using behind = await openBehindProxy()
   const chunk = randomBytes(1_048_576)
@@ -303,8 +368,8 @@ test('an upload uses as much memory as a few parts, whatever its size', async ()
 test('a bucket that does not exist is reported at the start; a server that is down is not', async () => {
   const { url } = await createBucket()
   const missing = await createS3MediaStore(parseBucketUrl(url.replace('test-', 'none-')), spool)
-  await expect(missing.assertUsable()).rejects.toThrow('cannot be used: it does not exist')
+  await expect(missing.assertUsable('MEDIA_STORE')).rejects.toThrow('cannot be used: it does not exist')
   await using behind = await openBehindProxy()
   behind.proxy.state.fault = unavailable
-  await behind.store.assertUsable()
+  await behind.store.assertUsable('MEDIA_STORE')
 })

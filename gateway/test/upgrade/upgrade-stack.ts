@@ -34,6 +34,13 @@ export interface UpgradeStack extends AsyncDisposable {
   /** The URLs of the engine. */
   ingressUrl: string
   adminUrl: string
+  directory: string
+  /** The URLs of the API processes. */
+  origins: Customer['origins']
+  /** Changes settings of the processes that are started from now on. */
+  configure: (settings: Environment) => void
+  /** The environment of a command. */
+  environment: Environment
   /** Runs a command to its end, and returns what it prints. */
   runCommand: (command: string, ...words: string[]) => Promise<string>
   /** Creates an account with a balance and a key, through the API. */
@@ -43,7 +50,10 @@ export interface UpgradeStack extends AsyncDisposable {
 }
 
 /** Starts everything but the roles. The database is empty. */
-export const startUpgradeStack = async ({ slots = 1_000 } = {}): Promise<UpgradeStack> => {
+export const startUpgradeStack = async ({
+  slots = 1_000,
+  hasDistinctVideos = false,
+} = {}): Promise<UpgradeStack> => {
   await using started = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'kinora-upgrade-'))
   started.defer(async () => {
@@ -52,7 +62,7 @@ export const startUpgradeStack = async ({ slots = 1_000 } = {}): Promise<Upgrade
   const database = started.use(await createDatabase())
   await database.postgres.query('drop schema public cascade')
   await database.postgres.query('create schema public')
-  const vendor = await startVendor({ apiKey, durationMs: 1_000 })
+  const vendor = await startVendor({ apiKey, durationMs: 1_000, hasDistinctVideos })
   started.defer(() => vendor.close())
   const ports = await reservePorts(directory, ['ingress', 'admin', 'node', 'worker', 'api0', 'api1'])
   const logDirectory = join(directory, 'logs')
@@ -83,9 +93,12 @@ export const startUpgradeStack = async ({ slots = 1_000 } = {}): Promise<Upgrade
     PROVIDERS_FILE: providersFile,
     LOG_LEVEL: 'info',
   }
+  const environments = [environment]
   const createRole = (role: 'api' | 'worker', index: 0 | 1) => {
     const port = role === 'api' ? { PORT: String(index === 0 ? ports.api0 : ports.api1) } : {}
-    const created = roleProcess(role, { ...environment, ...port }, join(logDirectory, `${role}-${index}.log`))
+    const own = { ...environment, ...port }
+    environments.push(own)
+    const created = roleProcess(role, own, join(logDirectory, `${role}-${index}.log`))
     started.defer(() => created.kill())
     return created
   }
@@ -99,7 +112,10 @@ export const startUpgradeStack = async ({ slots = 1_000 } = {}): Promise<Upgrade
   }
   const all = started.move()
   return {
-    ...{ apis, workers, vendor, database, runCommand },
+    ...{ apis, workers, origins, vendor, database, directory, environment, runCommand },
+    configure: (settings) => {
+      for (const each of environments) Object.assign(each, settings)
+    },
     ingressUrl: restate.ingressUrl,
     adminUrl: restate.adminUrl,
     createCustomer: async (command) => {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { promisify } from 'node:util'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -17,6 +18,7 @@ const log = () => {}
 let speech: Speech
 let client: DialogueClient
 let listening: AbortSignal | undefined
+let workDirectory: string
 
 /** Returns the format and the length of the audio, which proves that it arrived. */
 async function recognise(path: string, signal: AbortSignal) {
@@ -31,8 +33,10 @@ async function recognise(path: string, signal: AbortSignal) {
 
 beforeAll(async () => {
   speech = createSpeech({ directory: nothingPulled, ffmpegPath: 'ffmpeg', espeakPath: 'espeak-ng', log })
+  workDirectory = await mkdtemp(path.join(tmpdir(), 'kinora-dialogue-test-'))
   client = await askDialogue(
     createDialogue({
+      workDirectory,
       directory: nothingPulled,
       ffmpegPath: 'ffmpeg',
       recognise,
@@ -44,6 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.close()
   await speech.close()
+  await rm(workDirectory, { recursive: true })
 })
 
 async function tone(format: string, seconds: number): Promise<string> {
@@ -291,6 +296,5 @@ test('a client that disconnects stops the recognition, and no files remain', asy
   leaving.abort()
   await expect(asking).rejects.toThrow(/abort/iu)
   await expect.poll(() => listening?.aborted).toBe(true)
-  const isOurs = (name: string) => name.startsWith(`kinora-dialogue-${process.pid}-`)
-  await expect.poll(async () => (await readdir(tmpdir())).filter(isOurs)).toEqual([])
+  await expect.poll(() => readdir(workDirectory)).toEqual([])
 })

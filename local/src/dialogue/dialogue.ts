@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 
 import { findFfmpeg, type FfmpegSettings, type FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { createInference } from '../inference/inference.ts'
@@ -9,6 +7,7 @@ import { drain } from '../jobs/job-upload.ts'
 import type { Log } from '../log.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { checkSpeechOrder } from '../speech/speech-order.ts'
+import { makeWorkFolder, type WorkSettings } from '../work-folder.ts'
 import { readChatOrder, type ChatOrder, type ReplySettings } from './chat-order.ts'
 import {
   chunkOf,
@@ -33,7 +32,7 @@ const defaultIdleMs = 300_000
 /** A client that reads nothing for this time is disconnected. */
 const standstillMs = 300_000
 
-export interface DialogueOptions extends FfmpegSettings {
+export interface DialogueOptions extends FfmpegSettings, WorkSettings {
   directory: ModelDirectory
   recognise: Recognise
   speak: Speak
@@ -193,13 +192,13 @@ export function createDialogue(options: DialogueOptions): Dialogue {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const disconnected = new AbortController()
     response.once('close', () => disconnected.abort())
-    const folder = await mkdtemp(path.join(tmpdir(), `kinora-dialogue-${process.pid}-`))
+    const folder = await makeWorkFolder(options, 'dialogue')
     try {
       await answer(request, response, folder, disconnected.signal)
     } catch (error) {
       if (disconnected.signal.aborted || (request.destroyed && !request.complete)) return
       const { status, ...problem } = problemOf(error)
-      if (status === 500) log('local.dialogue_failed', { error: String(error) }, 'error')
+      if (status === 500) log('local.dialogue_failed', { err: error }, 'error')
       if (response.headersSent) {
         response.destroy()
         return

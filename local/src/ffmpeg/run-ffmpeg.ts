@@ -4,7 +4,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { firstSourceDescriptor, type FrameSource } from '../drawing/film-graph.ts'
-import { RenderFailure } from './render-failure.ts'
+import { RenderFailure, sandboxProblemIn } from './render-failure.ts'
 import { startProgram, type FfmpegTool } from './sandbox.ts'
 
 const progressDescriptor = 3
@@ -87,7 +87,7 @@ export async function runFfmpeg(run: FfmpegRun): Promise<void> {
     await Promise.all(feeding)
     if (outcome !== 'exit 0') {
       throw new RenderFailure('upstream_error', run.failureMessage, {
-        detail: `ffmpeg ended with ${outcome}: ${errors.trim()}`,
+        detail: `ffmpeg ended with ${outcome}. ${sandboxProblemIn(errors)}`.trim(),
       })
     }
   } finally {

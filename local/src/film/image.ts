@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { mountOfProgram, startSandboxed } from '@kinora/sandbox/sandbox'
 import sharp from 'sharp'
 
-import { RenderFailure } from '../ffmpeg/render-failure.ts'
+import { RenderFailure, sandboxProblemIn } from '../ffmpeg/render-failure.ts'
 import { killSandboxed } from '../ffmpeg/run-ffmpeg.ts'
 import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
 
@@ -38,7 +38,7 @@ export async function decodeImage(
   const image = readPixels(output)
   if (image === undefined) {
     throw new RenderFailure('invalid_image', `The ${use} image could not be decoded.`, {
-      detail: errors.trim(),
+      detail: sandboxProblemIn(errors),
     })
   }
   await sharp(image.data, { raw: image.raw }).png({ compressionLevel: 1 }).toFile(file)

@@ -53,7 +53,6 @@ interface Running<Chunk> {
 }
 
 const defaultStandstillMs = 300_000
-const errorTailCharacters = 4000
 
 export function createInference<Task, Chunk>(options: InferenceOptions): Inference<Task, Chunk> {
   const { name, log, standstillMs = defaultStandstillMs } = options
@@ -73,21 +72,18 @@ export function createInference<Task, Chunk>(options: InferenceOptions): Inferen
       execArgv: [],
       env: {},
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // What libraries write to stderr may quote the text.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     current = child
     log('local.model_started', { model: name, pid: child.pid })
-    let errors = ''
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      errors = (errors + text).slice(-errorTailCharacters)
-    })
     child.on('message', (message: FromModel<Chunk>) => receive(message))
     const exited = new Promise<void>((resolve) => {
       const end = (outcome: string) => {
         if (current === child) current = undefined
         alive.delete(child)
         const afterMs = Math.round(performance.now() - begun)
-        log('local.model_ended', { model: name, outcome, afterMs, detail: errors.trim() || undefined })
+        log('local.model_ended', { model: name, outcome, afterMs })
         for (const state of running.values()) {
           if (state.model !== child || state.ended) continue
           state.failure = new InferenceFailure(`The process of ${name} ended with ${outcome}.`)

@@ -57,7 +57,7 @@ export async function openJobDirectory(root: string, log: Log) {
           if (record.state === 'running') record.state = 'queued'
           records.push(record)
         } catch (error) {
-          log('local.job_unreadable', { folder, error: String(error) }, 'warn')
+          log('local.job_unreadable', { folder, err: error }, 'warn')
         }
       }
       return records.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt))

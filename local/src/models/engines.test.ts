@@ -114,6 +114,15 @@ test('every audio model is described with the command that improves it', async (
     pull: 'kinora models pull whisper-base',
   })
 
+  const mixed = describeEngines(await directoryWith('moonshine-tiny', 'whisper-base'), everyProgram)
+  const { quality } = modelSet('whisper-base')
+  expect(quality).toMatch(/Translates clear sentences; doubtful ones, often short, stay transcriptions\.$/)
+  expect(mixed['asr-1']).toMatchObject({ engine: 'whisper-base', quality })
+  expect(mixed['asr-large-v3-turbo']).toMatchObject({
+    engine: 'moonshine-tiny',
+    quality: `${modelSet('moonshine-tiny').quality} Other languages, timestamps and translation: whisper-base. ${quality}`,
+  })
+
   const full = describeEngines(
     await directoryWith('kokoro', 'whisper-tiny', 'whisper-base', 'whisper-small', 'tinyllama'),
     everyProgram,

@@ -160,7 +160,7 @@ const statusOf = (row: EngineName[], directory: ModelDirectory, programs: Progra
   }
 }
 
-/** The status for plain English, extended by other languages and timestamps if another engine serves them. */
+/** The status for plain English, extended by what another engine serves: other languages, timestamps and translation. */
 const recognitionStatusOf = (model: string, directory: ModelDirectory, programs: Programs): EngineStatus => {
   const english = { language: 'en', task: 'transcribe', needsTimes: false } as const
   const plain = statusOf(rowFor(model, english), directory, programs)
@@ -169,7 +169,7 @@ const recognitionStatusOf = (model: string, directory: ModelDirectory, programs:
   const rest =
     other.engine === 'none'
       ? 'Other languages, timestamps and translation: not available.'
-      : `Other languages and timestamps: ${other.engine}.`
+      : `Other languages, timestamps and translation: ${other.engine}. ${other.quality}`
   const lacking = [plain, other].flatMap(({ pull, wanted }) => (pull === undefined ? [] : wanted))
   return {
     ...plain,

@@ -120,7 +120,7 @@ export const biomeRules: Rule<Biome>[] = [
     words:
       'city cities street streets skyline building buildings skyscraper skyscrapers tokyo paris london new-york downtown town urban traffic rooftop',
     signs:
-      '城市 都市 街 街道 街头 大街 小巷 霓虹 霓虹灯 大楼 高楼 摩天大楼 楼顶 天台 赛博 赛博朋克 市中心 上海 北京 东京 巴黎 伦敦 纽约 香港 马路 🏙 🌃',
+      '城市 都市 街 街道 街头 大街 小巷 霓虹 霓虹灯 大楼 高楼 摩天大楼 楼顶 天台 赛博 赛博朋克 市中心 上海 北京 东京 巴黎 伦敦 纽约 香港 马路 斑马线 🏙 🌃',
   },
   {
     name: 'water',

@@ -1,18 +1,18 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import { InferenceBusy } from '../inference/inference.ts'
 import { drain } from '../jobs/job-upload.ts'
 import type { Log } from '../log.ts'
+import { makeWorkFolder, type WorkSettings } from '../work-folder.ts'
 import { receiveRecording, type ReceivedRecording } from './receive-recording.ts'
 import type { ChosenEngine, RecognitionOrder } from './recognition-plan.ts'
 import { RecognitionRefusal } from './recognition-refusal.ts'
 import type { Recognise, Recognition } from './recognition-result.ts'
 
-interface Recognising {
+interface Recognising extends WorkSettings {
   recognise: Recognise
   log: Log
 }
@@ -22,14 +22,14 @@ const busyRetrySeconds = 5
 const standstillMs = 300_000
 
 export async function answerRecognition(
-  { recognise, log }: Recognising,
+  { recognise, log, ...work }: Recognising,
   request: IncomingMessage,
   response: ServerResponse,
   task: RecognitionOrder['task'],
 ): Promise<void> {
   const disconnected = new AbortController()
   response.once('close', () => disconnected.abort())
-  const folder = await mkdtemp(path.join(tmpdir(), 'kinora-upload-'))
+  const folder = await makeWorkFolder(work, 'upload')
   try {
     const received = await receiveRecording(request, path.join(folder, 'upload'), task)
     await sendRecognition(
@@ -41,7 +41,7 @@ export async function answerRecognition(
   } catch (error) {
     if (disconnected.signal.aborted) return
     const { status, code, message } = problemOf(error)
-    if (status === 500) log('local.recognition_failed', { error: String(error) }, 'error')
+    if (status === 500) log('local.recognition_failed', { err: error }, 'error')
     await drain(request)
     if (response.headersSent) {
       // Destroys the connection, so that the client sees that the stream is incomplete.

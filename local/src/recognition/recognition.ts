@@ -1,6 +1,5 @@
-import { copyFile, link, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, link, rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 import type { Programs } from '../ffmpeg/programs.ts'
@@ -10,6 +9,7 @@ import type { Log } from '../log.ts'
 import { chooseRecognition } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import type { ModelSetName } from '../models/model-set.ts'
+import { makeWorkFolder, type WorkSettings } from '../work-folder.ts'
 import { answerRecognition } from './answer-recognition.ts'
 import { decodeRecording } from './decode-recording.ts'
 import { recogniseWithPocketsphinx } from './pocketsphinx.ts'
@@ -24,7 +24,7 @@ import type { RecognitionChunk, RecognitionTask } from './recognition-task.ts'
 import { openSamples } from './samples/samples-file.ts'
 import type { SpokenWord } from './whisper/written-words.ts'
 
-export interface RecognitionOptions extends FfmpegSettings {
+export interface RecognitionOptions extends FfmpegSettings, WorkSettings {
   directory: ModelDirectory
   programs: Programs
   log: Log
@@ -84,7 +84,7 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
     underWay.add(done)
     let folder: string | undefined
     try {
-      folder = await mkdtemp(path.join(tmpdir(), 'kinora-recognition-'))
+      folder = await makeWorkFolder(options, 'recognition')
       const ffmpeg = await toolFound()
       const recording = path.join(folder, recordingName)
       // ffmpeg sees only this folder. A hard link avoids a copy of a large file.
@@ -197,7 +197,8 @@ export function createRecognition(options: RecognitionOptions): Recogniser {
       const language = isDetected ? undefined : 'en'
       return await last(recognise({ ...order, language, wantsSegments: false, wantsWords: false }, signal))
     },
-    handle: (request, response, task) => answerRecognition({ recognise, log }, request, response, task),
+    handle: (request, response, task) =>
+      answerRecognition({ ...options, recognise }, request, response, task),
     async close() {
       closing.abort()
       await inference.close()

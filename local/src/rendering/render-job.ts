@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 
-import { RenderFailure } from '../ffmpeg/render-failure.ts'
+import { placeOf, RenderFailure } from '../ffmpeg/render-failure.ts'
 import { stopFfmpeg } from '../ffmpeg/run-ffmpeg.ts'
 import { renderFilm, type RenderTask } from '../film/render-film.ts'
 
@@ -37,7 +37,7 @@ async function render(task: RenderTask): Promise<void> {
             type: 'failed',
             code: 'upstream_error',
             message: 'The video could not be rendered.',
-            detail: error instanceof Error ? error.stack : String(error),
+            detail: placeOf(error),
           },
     )
   }

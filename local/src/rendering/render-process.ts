@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
+import { placeOf } from '../ffmpeg/render-failure.ts'
 import type { RenderTask } from '../film/render-film.ts'
 import type { RenderMessage } from './render-job.ts'
 
@@ -27,12 +28,12 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     env: {},
     // A separate process group, so that a kill reaches every process that it starts. Those in the sandbox end with it.
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // What libraries write to stderr may quote the prompt.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   let stopped = false
   let killTimer: NodeJS.Timeout | undefined
   let report: RenderOutcome | undefined
-  let errors = ''
 
   function killGroup(): void {
     if (child.pid === undefined) return
@@ -43,9 +44,6 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
     }
   }
 
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-4000)
-  })
   child.on('message', (message) => {
     const received = message as RenderMessage
     if (received.type === 'progress') onProgress(received.percent)
@@ -67,8 +65,8 @@ export function startRenderProcess(task: RenderTask, onProgress: (percent: numbe
           },
         )
     }
-    child.once('error', (error) => end(error.message))
-    child.once('close', (code, signal) => end(`ended with ${signal ?? code}: ${errors.trim()}`))
+    child.once('error', (error) => end(placeOf(error)))
+    child.once('close', (code, signal) => end(`ended with ${signal ?? code}`))
   })
   child.send(task, () => {
     // If the child has already exited, 'close' reports it.

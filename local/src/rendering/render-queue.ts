@@ -1,5 +1,6 @@
 import path from 'node:path'
 
+import { placeOf } from '../ffmpeg/render-failure.ts'
 import type { FfmpegTool } from '../ffmpeg/sandbox.ts'
 import { filmFileName } from '../film/render-film.ts'
 import type { JobDirectory } from '../jobs/job-directory.ts'
@@ -32,6 +33,7 @@ export interface RenderQueueOptions {
   renders: number
   threads: number
   log: Log
+  onEnded?: (outcome: 'done' | 'failed' | 'stopped', ms: number) => void
 }
 
 export function createRenderQueue(options: RenderQueueOptions) {
@@ -87,7 +89,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
       enqueue(job)
     } catch (error) {
       if (!controller.signal.aborted)
-        log('local.simulation_failed', { id: job.record.id, error: String(error) }, 'error')
+        log('local.simulation_failed', { id: job.record.id, err: error }, 'error')
     }
   }
 
@@ -95,6 +97,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
     const { record } = job
     const startedAt = performance.now()
     record.state = 'running'
+    let outcomeName: 'done' | 'failed' | 'stopped' = 'stopped'
     try {
       const workDirectory = await directory.beginWork(record.id)
       if (job.removed || closed) return
@@ -111,11 +114,15 @@ export function createRenderQueue(options: RenderQueueOptions) {
       job.stop = () => rendering.stop()
       const outcome = await rendering.outcome
       if (job.removed || outcome.type === 'stopped') return
-      if (outcome.type === 'failed') return await fail(job, outcome, outcome.detail)
+      if (outcome.type === 'failed') {
+        outcomeName = 'failed'
+        return await fail(job, outcome, outcome.detail)
+      }
       record.sizeBytes = await directory.storeResult(record.id, path.join(workDirectory, filmFileName))
       record.finishedAt = new Date().toISOString()
       await directory.save({ ...record, state: 'done' })
       record.state = 'done'
+      outcomeName = 'done'
       job.progress = 100
       log('local.rendered', {
         id: record.id,
@@ -125,7 +132,10 @@ export function createRenderQueue(options: RenderQueueOptions) {
       await directory.removeInputs(record)
     } catch (error) {
       if (job.removed) return
-      await fail(job, { code: 'upstream_error', message: 'The video could not be rendered.' }, String(error))
+      outcomeName = 'failed'
+      await fail(job, { code: 'upstream_error', message: 'The video could not be rendered.' }, placeOf(error))
+    } finally {
+      options.onEnded?.(outcomeName, performance.now() - startedAt)
     }
   }
 
@@ -139,7 +149,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
       await directory.save({ ...record, state: 'failed' })
       await directory.removeInputs(record)
     } catch (saveError) {
-      log('local.save_failed', { id: record.id, error: String(saveError) }, 'error')
+      log('local.save_failed', { id: record.id, err: saveError }, 'error')
     }
     record.state = 'failed'
   }
@@ -174,6 +184,7 @@ export function createRenderQueue(options: RenderQueueOptions) {
       return job?.removed === true ? undefined : job
     },
     waitingCount: () => waiting.length,
+    counts: () => ({ running: renderingCount, waiting: waiting.length }),
 
     /** Removes the jobs that finished before `time`. */
     async sweep(time: Date): Promise<void> {

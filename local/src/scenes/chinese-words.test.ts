@@ -75,7 +75,7 @@ const words: Record<string, string> = {
   guitar: '吉他',
   none:
     '河马 海马 羚羊 热狗 海狗 犀牛 蜗牛 变色龙 龙虾 鳄鱼 章鱼 鱿鱼 美人鱼 ' +
-    '马路 马上 马桶 马车 马拉松 马铃薯 木马 牛奶 牛肉 牛排 牛仔裤 羊毛 羊肉 狗粮 猫粮 鱼缸 鱼汤 钓鱼 烤鸭 鸟巢 龙卷风 水龙头 ' +
+    '马路 斑马线 马上 马桶 马车 马拉松 马铃薯 木马 牛奶 牛肉 牛排 牛仔裤 羊毛 羊肉 狗粮 猫粮 鱼缸 鱼汤 钓鱼 烤鸭 鸟巢 龙卷风 水龙头 ' +
     '人工智能 人类 人行道 世界杯 奖杯 火车站 汽车站 飞机场 苹果汁 苹果手机 花生 棉花 爆米花 牵牛花 树叶 树懒 船长 村长 地球 帆布 书屋 ' +
     '冰箱 海报 星期 明星 秋千 青春 洋葱 谷歌 火锅 月饼 炎热 咖啡店 键盘 电脑 会议 音乐 面条',
 }
@@ -99,7 +99,7 @@ test.each(listed)('%s gives %s', (word, subject) => {
 
 test.each(listed.filter(([, subject]) => subject === 'none'))('%s gives no scenery', (word) => {
   expect(readScene(word)).toMatchObject(
-    word === '马路'
+    word === '马路' || word === '斑马线'
       ? { biome: 'city', palette: undefined, weather: undefined }
       : { biome: undefined, palette: undefined, weather: undefined, snow: false, mist: false },
   )
@@ -112,6 +112,9 @@ test.each<[string, string | undefined, string]>([
   ['草地上有三只小羊', 'meadow', '3 sheep'],
   ['一群鸟飞过大海', 'water', '4 bird'],
   ['没有人的街道', 'city', ''],
+  ['斑马线上的行人', 'city', 'person'],
+  ['樱花树下的情侣', 'meadow', '2 person'],
+  ['一家人在公园野餐', 'meadow', '3 person'],
   ['海边的灯塔', 'water', 'lighthouse'],
   ['雨中的城市', 'city', ''],
   ['雪山上的龙', 'mountains', 'dragon'],

@@ -44,6 +44,7 @@ describe('a prompt is read as setting, subjects and colours', () => {
     ['a pine forest', 'forest', '', ''],
     ['a penguin family on the ice', 'meadow', '3 penguin', '-'],
     ['a family in a garden', 'meadow', '3 person', '-'],
+    ['a couple in a garden', 'meadow', '2 person', '-'],
     ['make it winter, with falling snow', 'meadow', '', ''],
     ['a bottle of water on a desk', 'room', '', ''],
     ['雪山上的龙', 'mountains', 'dragon', '-'],

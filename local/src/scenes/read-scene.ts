@@ -174,7 +174,7 @@ function namedSubjects(words: Word[], known: ReadonlySet<string>): NamedSubject[
     add({
       name: noun.name,
       word: noun.word,
-      count: countOf(words, at, noun),
+      count: family ?? countOf(words, at, noun),
       colours: coloursOf(words, at),
       going: goes(subjects[noun.name], moving, isParked),
     })
@@ -194,10 +194,13 @@ function withToys(found: NamedSubject[]): NamedSubject[] {
   )
 }
 
-/** Group words: "a penguin family" is three penguins and no people. */
+/** Group words: "a penguin family" is three penguins and no people, and "a couple" alone is two people. */
 const groups = new Map([
   ['family', 3],
   ['couple', 2],
+  ['一家人', 3],
+  ['情侣', 2],
+  ['夫妻', 2],
 ])
 
 const motionWords = new Set(

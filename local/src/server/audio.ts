@@ -9,8 +9,9 @@ import { describeEngines } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { createRecognition } from '../recognition/recognition.ts'
 import { createSpeech } from '../speech/speech.ts'
+import type { WorkSettings } from '../work-folder.ts'
 
-export interface AudioOptions extends FfmpegSettings {
+export interface AudioOptions extends FfmpegSettings, WorkSettings {
   directory: ModelDirectory
   log: Log
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -178,6 +178,27 @@ test('a stalled job stays at 50 until it is deleted', async () => {
 test('a reference that is not an image fails the job', async () => {
   await put('video_svg', plainJob, [new Blob(['<svg xmlns="http://www.w3.org/2000/svg"/>'])])
   expect(await settled('video_svg')).toMatchObject({ state: 'failed', error: { code: 'invalid_image' } })
+})
+
+test('what a killed process has left of requests is removed at the start', async () => {
+  await provider.close()
+  const requests = path.join(root, 'jobs', 'requests')
+  await mkdir(path.join(requests, 'kinora-upload-x'))
+  await writeFile(path.join(requests, 'kinora-upload-x', 'upload'), 'a voice')
+  provider = await start()
+  expect(await readdir(requests)).toEqual([])
+})
+
+test('a request for speech has its files in the directory of the provider', async () => {
+  const speech = { model: 'tts-1', input: 'Hello', voice: 'nova', response_format: 'wav' }
+  const response = await fetch(`${provider.url}/v1/audio/speech`, {
+    method: 'POST',
+    body: JSON.stringify(speech),
+  })
+  expect([response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([200, true])
+  expect(await readdir(path.join(root, 'jobs', 'requests'))).toEqual([
+    expect.stringMatching(/^kinora-speech-/) as string,
+  ])
 })
 
 test('a rendered film is available after a restart', async () => {

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism } from 'node:os'
+import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 import { findPrograms } from '../ffmpeg/programs.ts'
@@ -12,7 +13,9 @@ import { InvalidJob, type JobRecord } from '../jobs/job.ts'
 import { parsePrompt } from '../jobs/simulation.ts'
 import type { Log } from '../log.ts'
 import { openModelDirectory } from '../models/model-directory.ts'
+import { endpointOf, type Observer } from '../observer.ts'
 import { createRenderQueue, type LiveJob } from '../rendering/render-queue.ts'
+import { emptyWorkDirectory } from '../work-folder.ts'
 import { createAudio } from './audio.ts'
 
 const waitingMax = 1000
@@ -23,7 +26,7 @@ const busyRetrySeconds = 5
 export interface LocalProviderOptions extends FfmpegSettings {
   host: string
   port: number
-  /** The directory of jobs; they survive a restart. */
+  /** The directory of jobs, which survive a restart, and of the files of requests, which do not. */
   directory: string
   /** The directory of pulled models; the provider never pulls models itself. */
   modelDirectory: string
@@ -31,6 +34,7 @@ export interface LocalProviderOptions extends FfmpegSettings {
   renders?: number
   /** The message that refuses a Host header; undefined if this server answers for it. */
   hostProblem?: (host: string | undefined) => string | undefined
+  observer?: Observer
   log: Log
 }
 
@@ -59,14 +63,19 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
     renders: options.renders ?? availableParallelism(),
     threads: Math.min(4, availableParallelism()),
     log,
+    ...(options.observer && { onEnded: options.observer.renderEnded }),
   })
+  options.observer?.renders(queue.counts)
   const records = await directory.load()
-  const audio = createAudio({ ...options, directory: openModelDirectory(options.modelDirectory) }, programs)
+  const workDirectory = path.join(options.directory, 'requests')
+  await emptyWorkDirectory(workDirectory)
+  const models = openModelDirectory(options.modelDirectory)
+  const audio = createAudio({ ...options, directory: models, workDirectory }, programs)
 
   const sweep = () =>
     queue
       .sweep(new Date(Date.now() - retainFinishedMs))
-      .catch((error: unknown) => log('local.sweep_failed', { error: String(error) }, 'error'))
+      .catch((error: unknown) => log('local.sweep_failed', { err: error }, 'error'))
   const sweepTimer = setInterval(() => void sweep(), sweepEveryMs)
   sweepTimer.unref()
 
@@ -144,18 +153,18 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
   }
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<JobResponse | undefined> {
-    const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
-    const hostProblem = path === '/health' ? undefined : options.hostProblem?.(request.headers.host)
+    const target = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const hostProblem = target === '/health' ? undefined : options.hostProblem?.(request.headers.host)
     if (hostProblem !== undefined) {
       return { ...problem(421, 'host_not_allowed', hostProblem), headers: { connection: 'close' } }
     }
-    const handleAudio = audio.find(path)
+    const handleAudio = audio.find(target)
     if (handleAudio !== undefined) {
       if (request.method !== 'POST') return methodNotAllowed('POST')
       await handleAudio(request, response)
       return undefined
     }
-    const segments = path.split('/').slice(1)
+    const segments = target.split('/').slice(1)
     const [area, encodedId, part, ...rest] = segments
     if (area === 'engines' && segments.length === 1 && request.method === 'GET') {
       return { status: 200, body: await audio.engines() }
@@ -206,13 +215,26 @@ export async function startLocalProvider(options: LocalProviderOptions): Promise
       if (result !== undefined) send(response, result)
     } catch (error) {
       if (isDisconnect(request, error)) return
-      log('local.request_failed', { method: request.method, error: String(error) }, 'error')
+      log('local.request_failed', { method: request.method, err: error }, 'error')
       if (response.headersSent) response.destroy()
       else send(response, problem(500, 'internal_error', 'The local provider failed.'))
     }
   }
 
-  const server = createServer((request, response) => void handle(request, response))
+  const { observer } = options
+  const observe = (request: IncomingMessage, response: ServerResponse) => {
+    if (observer === undefined) return
+    const startedMs = performance.now()
+    const endpoint = endpointOf((request.url ?? '/').split('?', 1)[0] ?? '/')
+    response.once('close', () =>
+      observer.requestEnded(endpoint, response.statusCode, performance.now() - startedMs),
+    )
+  }
+
+  const server = createServer((request, response) => {
+    observe(request, response)
+    void handle(request, response)
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, resolve)

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
@@ -11,6 +9,7 @@ import { createInference, InferenceBusy } from '../inference/inference.ts'
 import type { Log } from '../log.ts'
 import { chooseSpeech, type SpeechEngine } from '../models/engines.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
+import { makeWorkFolder, type WorkSettings } from '../work-folder.ts'
 import { encodeSpeech, speechFormats, type Sound } from './encode-speech.ts'
 import { espeakSound } from './espeak-sound.ts'
 import { findEspeak, type EspeakTool } from './espeak.ts'
@@ -22,7 +21,7 @@ import { checkSpeechOrder, InvalidSpeech, parseSpeechOrder, type SpeechOrder } f
 import { hasWords, spokenText } from './spoken-text.ts'
 import { voices, type Voice } from './voices.ts'
 
-export interface SpeechOptions extends FfmpegSettings {
+export interface SpeechOptions extends FfmpegSettings, WorkSettings {
   directory: ModelDirectory
   /** Undefined if espeak-ng is not installed. */
   espeakPath: string | undefined
@@ -80,7 +79,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   let tools: Promise<Tools> | undefined
 
   async function find(): Promise<Tools> {
-    const folder = await mkdtemp(path.join(tmpdir(), 'kinora-speech-'))
+    const folder = await makeWorkFolder(options, 'speech')
     try {
       const ffmpeg = await findFfmpeg(options)
       const { espeakPath } = options
@@ -162,7 +161,6 @@ export function createSpeech(options: SpeechOptions): Speech {
     const { engine, wanted, contentType, stream } = await speak(order, gone.signal)
     log('local.speaking', {
       engine,
-      voice: order.voice,
       characters: order.input.length,
       firstByteMs: Math.round(performance.now() - begun),
     })
@@ -181,7 +179,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     } catch (error) {
       if (response.destroyed && !closing.signal.aborted) return
       const [status, code, message] = problemOf(error)
-      if (status === 500) log('local.speech_failed', { error: String(error) }, 'error')
+      if (status === 500) log('local.speech_failed', { err: error }, 'error')
       if (response.headersSent) {
         response.destroy()
         return

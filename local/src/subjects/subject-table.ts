@@ -175,7 +175,7 @@ export const subjects = {
     'dinosaur dino brontosaurus',
     '恐龙 🦕 🦖',
     [-166, -280, 216, 16],
-    ['#6a9e5a', '#5f8f9e'],
+    ['#3f7338', '#3f6478'],
     drawDinosaur,
   ),
   shark: {
@@ -330,7 +330,7 @@ export const subjects = {
   person: {
     ...walker(
       'person man woman lady gentleman farmer grandmother grandfather grandma grandpa mother father mum mom dad king queen hiker runner dancer chef teacher doctor nurse student friend sister brother uncle aunt neighbour cowboy firefighter policeman policewoman soldier singer painter artist worker athlete tourist fisherman girlfriend boyfriend wife husband guy',
-      '人 人们 男人=man 女人=woman 老人=grandfather 男子=man 女子=woman 女士=lady 先生=gentleman 美女=woman 帅哥=man 姑娘=woman 妈妈=mother 爸爸=father 母亲=mother 父亲=father 爷爷=grandfather 奶奶=grandmother 外婆=grandmother 外公=grandfather 老爷爷=grandfather 老奶奶=grandmother 老师=teacher 学生=student 医生=doctor 护士=nurse 厨师=chef 农民=farmer 工人=man 警察=man 渔夫=man 牛仔=man 国王=king 王后=queen 女王=queen 舞者=dancer 行人 路人 情侣 夫妻 朋友 🚶 👩=woman 👨=man 🏃 👴=grandfather 👵=grandmother',
+      '人 人们 男人=man 女人=woman 老人=grandfather 男子=man 女子=woman 女士=lady 先生=gentleman 美女=woman 帅哥=man 姑娘=woman 妈妈=mother 爸爸=father 母亲=mother 父亲=father 爷爷=grandfather 奶奶=grandmother 外婆=grandmother 外公=grandfather 老爷爷=grandfather 老奶奶=grandmother 老师=teacher 学生=student 医生=doctor 护士=nurse 厨师=chef 农民=farmer 工人=man 警察=man 渔夫=man 牛仔=man 国王=king 王后=queen 女王=queen 舞者=dancer 行人 路人 情侣 夫妻 一家人 朋友 🚶 👩=woman 👨=man 🏃 👴=grandfather 👵=grandmother',
       [-72, -208, 86, 10],
       ['#3f74b8', '#c4553f', '#4f8f62'],
       drawPerson,

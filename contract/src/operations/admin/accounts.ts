@@ -1,11 +1,12 @@
 /** `/admin/v1/accounts` and subscriptions. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, optionals, Page, Time } from '../../fields.ts'
+import { Nullable, ObjectType, optionals, Page, pageQuery, ResourceId, Time } from '../../fields.ts'
+import { TaskCount } from '../../limit-fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { Days, pageQuery, ResourceId, TaskCount, Wallet } from './admin-fields.ts'
+import { Days, Wallet } from './admin-fields.ts'
 
 const accountName = Type.String({ maxLength: 200, description: 'Name of the account.' })
 const accountSettings = {
@@ -66,6 +67,9 @@ export const Account = Type.Object({
   balances: Type.Array(Balance, { description: "Balances of the account's wallets." }),
   subscription: Nullable(Subscription),
   created_at: Time('When the account was created.'),
+  erased_at: Nullable(
+    Time('When its keys stopped to work because it is erased; null for every other account.'),
+  ),
 })
 export type Account = Static<typeof Account>
 
@@ -73,6 +77,67 @@ export const SubscriptionBody = Type.Object({
   plan_id: Type.String({ description: 'Id of the plan.' }),
   ends_at: Time('When the subscription ends. Its keys are rejected from then on.'),
 })
+
+const Count = (description: string) => Type.Integer({ minimum: 0, description })
+/** Numbers by name. */
+const Numbers = (description: string) => Type.Object({}, { additionalProperties: true, description })
+
+const ErasureCertificate = Type.Object(
+  {
+    account_id: Type.String({ description: 'Id of the account.' }),
+    operator_key_id: Nullable(
+      Type.String({ description: 'Id of the operator key that requested the erasure, if it is known.' }),
+    ),
+    requested_at: Time('When the erasure was requested.'),
+    finished_at: Time('When nothing was left.'),
+    deleted_rows: Numbers('Deleted rows by table.'),
+    emptied: Type.Array(
+      Type.Object({
+        table: Type.String({ description: 'Name of the table.' }),
+        columns: Type.String({ description: 'What was emptied.' }),
+        rows: Count('Number of rows.'),
+      }),
+      { description: 'Rows that stay without what a person wrote.' },
+    ),
+    files: Type.Object(
+      { objects: Count('Number of files.'), size_bytes: Count('Their size, without recordings.') },
+      { description: 'Deleted files.' },
+    ),
+    provider_jobs: Type.Object(
+      {
+        requested: Count('Jobs that providers were asked to delete.'),
+        pending: Count('Those that were not deleted yet. They are tried for 30 days.'),
+      },
+      { description: 'Jobs at providers.' },
+    ),
+    kept: Type.Array(
+      Type.Object({
+        table: Type.String({ description: 'Name of the table.' }),
+        rows: Count('Number of rows.'),
+        reason: Type.String({ description: 'Why the rows stay.' }),
+      }),
+      { description: 'Rows that stay.' },
+    ),
+    balances: Type.Array(Balance, { description: 'What is left in each wallet.' }),
+    backups: Type.String({ description: 'What backups still have.' }),
+    signature: Type.String({ description: 'Keyed hash of the other fields, hexadecimal.' }),
+  },
+  { description: 'What was erased; null until everything is.' },
+)
+
+export const Erasure = Type.Object({
+  account_id: Type.String({ description: 'Id of the account.' }),
+  object: ObjectType('account.erasure'),
+  status: Type.String({
+    enum: ['erasing', 'erased'],
+    description: 'Whether everything is erased. The keys stop to work at once.',
+  }),
+  requested_at: Time('When the erasure was requested.'),
+  finished_at: Nullable(Time('When nothing was left.')),
+  counts: Numbers('Rows that are deleted or emptied so far, by table, and files, bytes and provider jobs.'),
+  certificate: Nullable(ErasureCertificate),
+})
+export type Erasure = Static<typeof Erasure>
 
 const accountId = ResourceId('account')
 
@@ -131,6 +196,31 @@ export const accountOperations = {
     body: { form: null, json: [AccountChange], sizeBytesMax: mebibyte },
     answer: { description: 'The updated account.', schema: Account },
     errors: [...errorsOfBodies, 'resource_not_found'],
+  },
+  eraseAccount: {
+    id: 'eraseAccount',
+    method: 'DELETE',
+    path: '/admin/v1/accounts/{id}',
+    summary: 'Erase an account',
+    description:
+      'Erases everything that the account has stored; this cannot be undone. Its keys stop to work at once, and the rest is deleted within minutes. Its id stays in the ledger and the audit log. Calling it again returns the state.',
+    access: 'operator',
+    roles: ['admin'],
+    parameters: { path: accountId },
+    answer: { description: 'The state of the erasure.', schema: Erasure },
+    errors: ['resource_not_found'],
+  },
+  getErasure: {
+    id: 'getErasure',
+    method: 'GET',
+    path: '/admin/v1/accounts/{id}/erasure',
+    summary: 'Get the erasure of an account',
+    description: 'Returns the state of an erasure, and its certificate when everything is erased.',
+    access: 'operator',
+    roles: ['read', 'support', 'finance', 'admin'],
+    parameters: { path: accountId },
+    answer: { description: 'The state of the erasure.', schema: Erasure },
+    errors: ['resource_not_found'],
   },
   setSubscription: {
     id: 'setSubscription',

@@ -1,21 +1,38 @@
 /** `/admin/v1/audit-log`. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
+import { Nullable, ObjectType, Page, pageQuery, periodQuery, Time } from '../../fields.ts'
 import type { Operation } from '../../operation.ts'
-import { pageQuery } from './admin-fields.ts'
 
 export const AuditEntry = Type.Object({
   sequence: Type.Integer({ description: 'Number of the entry.' }),
   object: ObjectType('audit.entry'),
   at: Time('When it happened.'),
-  actor: Type.String({ description: 'Name and hint of the operator key, or the user of the command line.' }),
+  actor: Type.String({
+    description: 'Id of the operator key, or the number of the user on the command line.',
+  }),
+  actor_name: Nullable(
+    Type.String({
+      description: 'Name that the operator key has now; null if there is none, or it was erased.',
+    }),
+  ),
   action: Type.String({ description: 'Id of the operation.' }),
   target: Nullable(
     Type.String({ description: 'Id of the changed or read resource; null if there is none.' }),
   ),
-  before: Type.Unknown({ description: 'The resource before the change.' }),
-  after: Type.Unknown({ description: 'The resource after the change.' }),
+  target_name: Nullable(
+    Type.String({
+      description:
+        'Name that the account or key has now; null if the target is something else, or the name was erased.',
+    }),
+  ),
+  before: Type.Unknown({
+    description: 'The resource before the change, without names, reasons, references and addresses.',
+  }),
+  after: Type.Unknown({
+    description:
+      'The resource after the change, without the same. `changed_without_value` lists those that were changed.',
+  }),
   request_id: Nullable(Type.String({ description: 'Id of the request; null for a command.' })),
   hash: Type.String({ description: 'Keyed hash of this entry and of the hash of the previous entry.' }),
 })

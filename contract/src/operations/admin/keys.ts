@@ -1,64 +1,31 @@
 /** `/admin/v1/keys` and operator keys. */
-import { Type, type Static, type TSchema } from 'typebox'
+import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, optionals, Page, Time } from '../../fields.ts'
+import {
+  DeletedResource,
+  Nullable,
+  ObjectType,
+  optionals,
+  Page,
+  pageQuery,
+  ResourceId,
+  Time,
+} from '../../fields.ts'
+import {
+  Budgets,
+  KeyHint,
+  keyName,
+  KeySecret,
+  keySettings,
+  keyState,
+  requestKeySettings,
+  RotateBody,
+  Scopes,
+} from '../../key-fields.ts'
 import { mebibyte } from '../../limits.ts'
-import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
+import { Currency } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
 import { operatorKeyDays, operatorRoles } from '../../operator-key.ts'
-import { DeletedResource, Limits, pageQuery, PerMinute, ResourceId, TaskCount } from './admin-fields.ts'
-
-const Budgets = <Schema extends TSchema>(currency: Schema) =>
-  Type.Array(
-    Type.Object({
-      period: Type.String({ enum: ['hour', 'day', 'week', 'month'], description: 'The period (UTC).' }),
-      limit_micros: RequestMicros('Maximum amount to spend per period.'),
-      currency,
-    }),
-    {
-      maxItems: 4,
-      description: 'Maximum amounts to spend per period. Unspent amounts do not carry over.',
-    },
-  )
-
-const keyName = Type.String({ maxLength: 200, description: 'Name of the key.' })
-const keySettings = {
-  name: keyName,
-  models: Nullable(
-    Type.Array(Type.String(), {
-      maxItems: 200,
-      description:
-        'Models that the key may use, by id or alias; null for all models. An id allows the model under every name, an alias under that name only.',
-    }),
-  ),
-  addresses: Nullable(
-    Type.Array(Type.String(), {
-      maxItems: 200,
-      description: 'IP addresses or CIDR ranges that may use the key; null for all addresses.',
-    }),
-  ),
-  expires_at: Nullable(Time('When the key expires; null if it does not expire.')),
-  disabled: Type.Boolean({ description: 'Whether requests with the key are rejected.' }),
-  quota_micros: Nullable(
-    RequestMicros('Total amount that the key may spend from the time the quota is set; null for no limit.'),
-  ),
-  requests_per_minute: Nullable(
-    PerMinute('Limit for all requests with the key together; null for no limit.'),
-  ),
-  limits: Limits,
-  concurrency: Nullable(
-    TaskCount('Tasks that the key may run at once; further tasks are queued. Null for the default.'),
-  ),
-  dialect: Type.String({
-    enum: ['reference', 'openai'],
-    description: 'Dialect of the responses to this key.',
-  }),
-}
-const requestKeySettings = {
-  ...keySettings,
-  budgets: Budgets(Type.Optional(RequestCurrency)),
-  currency: RequestCurrency,
-}
 
 const role = Type.String({
   enum: [...operatorRoles],
@@ -91,13 +58,11 @@ export const Key = Type.Object(
         description: 'What an operator key may do; null for a key of an account.',
       }),
     ),
-    hint: Type.String({ description: 'Last characters of the secret, to tell keys apart.' }),
+    hint: KeyHint,
+    scopes: Nullable(Scopes),
     ...keySettings,
     budgets: Budgets(Currency),
-    currency: Currency,
-    used_micros: Micros('Used part of the quota; 0 for a key without a quota.'),
-    last_used_at: Nullable(Time('When the key was last used; null if it was never used.')),
-    created_at: Time('When the key was created.'),
+    ...keyState,
   },
   { description: 'The key.' },
 )
@@ -105,20 +70,7 @@ export type Key = Static<typeof Key>
 
 const CreatedKey = Type.Object({
   key: Key,
-  secret: Type.String({
-    description: 'The secret of the key. It is returned only once; the service stores a hash of it.',
-  }),
-})
-
-export const RotateBody = Type.Object({
-  overlap_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 2_592_000,
-      default: 0,
-      description: 'How long the old secret remains valid, in seconds.',
-    }),
-  ),
+  secret: KeySecret,
 })
 
 export const OperatorKeyBody = Type.Object({
@@ -202,12 +154,12 @@ export const keyOperations = {
     path: '/admin/v1/keys/{id}/rotate',
     summary: 'Rotate a key',
     description:
-      'Creates a replacement for a key, with the same settings and a new secret. The old secret expires after `overlap_seconds`. Only the role `admin` may rotate an operator key.',
+      'Gives a key a new secret. Its id, settings and usage stay. The previous secret expires after `overlap_seconds`. Only the role `admin` may rotate an operator key.',
     access: 'operator',
     roles: ['support', 'admin'],
     parameters: { path: keyId },
     body: { form: null, json: [RotateBody], sizeBytesMax: mebibyte },
-    answer: { description: 'The replacement key and its secret.', schema: CreatedKey },
+    answer: { description: 'The key and its new secret.', schema: CreatedKey },
     errors: [...errorsOfBodies, 'resource_not_found'],
   },
   deleteKey: {

@@ -1,13 +1,13 @@
 /** Top-ups, adjustments, refunds, the ledger and receipts. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
+import { Nullable, ObjectType, Page, pageQuery, periodQuery, ResourceId, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { amountMax, Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
 import { Receipt } from '../account.ts'
 import { Balance } from './accounts.ts'
-import { accountFields, ownerFields, pageQuery, ResourceId, Wallet } from './admin-fields.ts'
+import { accountFields, ownerFields, Wallet } from './admin-fields.ts'
 
 const AnyReceipt = Type.Object({
   ...Receipt.properties,
@@ -80,7 +80,7 @@ export const AccountMovement = Type.Object({
   wallet: Wallet,
   amount_micros: Micros('Amount of the movement; negative if it lowers the balance.'),
   currency: Currency,
-  actor: Type.String({ description: 'Who made the movement: the name and hint of an operator key.' }),
+  actor: Type.String({ description: 'Who made the movement: the id of an operator key.' }),
   reason: Type.String({ description: 'The reason that was given.' }),
   reference: Nullable(Type.String({ description: 'The reference that was given; null if there was none.' })),
   created_at: Time('When the movement was recorded.'),

@@ -1,11 +1,10 @@
 /** `/admin/v1/models`: the models of the catalog and their routes. */
 import { Type, type Static } from 'typebox'
 
-import { Deleted, Nullable, ObjectType, Page } from '../../fields.ts'
+import { Deleted, Nullable, ObjectType, Page, pageQuery, ResourceId } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, Micros, priceConditions } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { pageQuery, ResourceId } from './admin-fields.ts'
 import { Health } from './providers.ts'
 
 const route = {

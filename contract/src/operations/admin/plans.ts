@@ -1,11 +1,10 @@
 /** `/admin/v1/plans`. */
 import { Type, type Static } from 'typebox'
 
-import { ObjectType, optionals, Page, Time } from '../../fields.ts'
+import { DeletedResource, ObjectType, optionals, Page, pageQuery, ResourceId, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, RequestCurrency, RequestMicros } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { DeletedResource, pageQuery, ResourceId } from './admin-fields.ts'
 
 const planFields = {
   name: Type.String({ maxLength: 200, description: 'Name of the plan.' }),

@@ -1,11 +1,10 @@
 /** `/admin/v1/prices`. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, Page, Time } from '../../fields.ts'
+import { Nullable, ObjectType, Page, pageQuery, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, Micros, RequestCurrency, RequestMicros, priceConditions } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { pageQuery } from './admin-fields.ts'
 
 export const PriceBody = Type.Object({
   model: Type.String({ description: 'Id of the model.' }),
@@ -65,7 +64,7 @@ export const PriceVersion = Type.Object({
       'Version of the price, counted per model, unit and conditions; 0 if no operator set the price.',
   }),
   starts_at: Nullable(Time('When the price takes effect; null if no operator set it.')),
-  actor: Nullable(Type.String({ description: 'Name and hint of the operator key that set the price.' })),
+  actor: Nullable(Type.String({ description: 'Id of the operator key that set the price.' })),
   source: Type.String({
     enum: ['catalog', 'file', 'record', 'operator'],
     description:

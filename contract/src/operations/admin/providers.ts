@@ -1,10 +1,10 @@
 /** `/admin/v1/providers`. */
 import { Type, type Static } from 'typebox'
 
-import { Deleted, Nullable, ObjectType, Page, Time } from '../../fields.ts'
+import { Deleted, Nullable, ObjectType, Page, pageQuery, Time } from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
+import { Currency, Micros, RequestCurrency, RequestMicros } from '../../money.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { pageQuery } from './admin-fields.ts'
 
 const Milliseconds = (description: string) =>
   Type.Integer({ minimum: 1, description: `${description} In milliseconds.` })
@@ -31,11 +31,28 @@ const commonSettings = {
     minimum: 1,
     description: 'Connections that each process may open to one origin.',
   }),
+  traceparent: Type.Boolean({
+    description: 'Whether calls have the header `traceparent` with the ids of their trace.',
+  }),
   result_origins: Type.Array(Type.String({ maxLength: 2_000 }), {
     maxItems: 100,
     description: 'Origins with private addresses from which results may be downloaded.',
   }),
 }
+
+const budgetSettings = {
+  budget_alert_percent: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    description: 'Share of the budget from which on operators are warned.',
+  }),
+  budget_stops: Type.Boolean({
+    description: 'Whether the provider gets no new work for the rest of the day once its budget is reached.',
+  }),
+}
+
+const budgetPerDay =
+  'What the provider may cost per UTC day: what tasks and requests that ended on the day have cost, and what those in flight will cost.'
 
 export const apiKeyCharactersMax = 8_000
 
@@ -50,6 +67,9 @@ const kind = Type.String({ maxLength: 100, description: 'The protocol of the pro
 export const ProviderBody = Type.Object({
   kind,
   ...Type.Partial(Type.Object(commonSettings)).properties,
+  ...Type.Partial(Type.Object(budgetSettings)).properties,
+  budget_per_day_micros: Type.Optional(RequestMicros(`${budgetPerDay} If omitted, any amount.`, 1)),
+  currency: Type.Optional(RequestCurrency),
   api_key: Type.Optional(
     Type.Unsafe<unknown>({
       anyOf: [{ type: 'string', minLength: 1, maxLength: apiKeyCharactersMax }, { type: 'null' }],
@@ -74,6 +94,27 @@ export const Health = Type.Object(
   { description: 'Health of the provider for this model.' },
 )
 
+export const Spend = Type.Object(
+  {
+    day: Type.String({ format: 'date', description: 'The UTC day of the amounts.' }),
+    spent_micros: Micros('What tasks and requests that ended on this day have cost.'),
+    committed_micros: Micros('What jobs in flight cost.'),
+    state: Type.String({
+      enum: ['within', 'alert', 'spent'],
+      description:
+        'Whether what was spent and committed has reached `budget_alert_percent` of the budget (`alert`), or all of it (`spent`).',
+    }),
+    is_stopped: Type.Boolean({ description: 'Whether the provider gets no new work now.' }),
+    resets_at: Time('When the day ends.'),
+    models_without_costs: Type.Array(Type.String(), {
+      description:
+        'Models whose costs at this provider are not configured. They count as free, so set `costs` of their routes.',
+    }),
+    currency: Currency,
+  },
+  { description: 'What the provider has cost today.' },
+)
+
 export const Provider = Type.Object({
   name: Type.String({ description: 'Name of the provider.' }),
   object: ObjectType('provider'),
@@ -84,6 +125,10 @@ export const Provider = Type.Object({
   }),
   kind: Type.String({ description: 'The protocol of the provider.' }),
   ...commonSettings,
+  budget_per_day_micros: Nullable(Micros(`${budgetPerDay} Null for any amount.`)),
+  ...budgetSettings,
+  currency: Currency,
+  spend: Nullable(Spend),
   settings: Type.Unsafe<Record<string, unknown>>(settings),
   credential_hint: Nullable(
     Type.String({ description: 'Last characters of its API key, to tell keys apart; null without a key.' }),

@@ -1,11 +1,11 @@
 /** `/admin/v1/requests` and `/admin/v1/usage`. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, Page, periodQuery, Time } from '../../fields.ts'
+import { Nullable, ObjectType, Page, pageQuery, periodQuery, Time } from '../../fields.ts'
 import { Micros } from '../../money.ts'
 import type { Operation } from '../../operation.ts'
-import { UsageFormat, UsageRow } from '../account.ts'
-import { nullableNames, ownerQuery, pageQuery } from './admin-fields.ts'
+import { usageFields, UsageFormat } from '../account.ts'
+import { nullableNames, ownerQuery } from './admin-fields.ts'
 
 export const LoggedRequest = Type.Object({
   id: Type.String({ description: 'Id of the request: the `x-request-id` of its response.' }),
@@ -16,7 +16,10 @@ export const LoggedRequest = Type.Object({
   ...nullableNames,
   operation: Type.String({ description: 'Id of the operation.' }),
   method: Type.String({ description: 'HTTP method.' }),
-  path: Type.String({ description: 'Path of the URL.' }),
+  path: Type.String({
+    description:
+      'Path of the route, such as `/v1/models/:id`, with UUIDs filled in; `(unknown)` if there is none.',
+  }),
   status: Type.Integer({ description: 'HTTP status of the response.' }),
   error_code: Nullable(Type.String({ description: 'Error code of the response; null on success.' })),
   model: Nullable(Type.String({ description: 'Id of the model; null if none is involved.' })),
@@ -40,7 +43,7 @@ const model = Type.String({ description: 'Only this model.' })
 
 /** Usage with what it cost at the providers, which customers do not see. */
 export const TotalUsageRow = Type.Object({
-  ...UsageRow.properties,
+  ...usageFields,
   account_name: nullableNames.account_name,
   provider: Nullable(Type.String({ description: 'Name of the provider; null if not grouped by provider.' })),
   cost_micros: Nullable(

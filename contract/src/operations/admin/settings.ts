@@ -2,9 +2,10 @@
 import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, optionals } from '../../fields.ts'
+import { Limits, TaskCount } from '../../limit-fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { errorsOfBodies, type Operation } from '../../operation.ts'
-import { Days, Limits, TaskCount } from './admin-fields.ts'
+import { Days } from './admin-fields.ts'
 
 const settingFields = {
   limits: Limits,

@@ -1,12 +1,21 @@
 /** `/admin/v1/tasks`. */
 import { Type, type Static } from 'typebox'
 
-import { Nullable, ObjectType, Page, periodQuery, taskErrorFields, taskId, Time } from '../../fields.ts'
+import {
+  Nullable,
+  ObjectType,
+  Page,
+  pageQuery,
+  periodQuery,
+  taskErrorFields,
+  taskId,
+  Time,
+} from '../../fields.ts'
 import { mebibyte } from '../../limits.ts'
 import { Currency, Micros } from '../../money.ts'
 import { errorsOfBodies, errorsOfTasks, type Operation } from '../../operation.ts'
 import { PriceLine } from '../account.ts'
-import { ownerFields, ownerQuery, pageQuery } from './admin-fields.ts'
+import { ownerFields, ownerQuery } from './admin-fields.ts'
 
 export const AdminTask = Type.Object({
   id: Type.String({ description: 'Id of the task.' }),

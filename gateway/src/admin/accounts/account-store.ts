@@ -14,6 +14,7 @@ export interface AccountSettings {
 export interface AccountRecord extends AccountSettings {
   id: string
   createdAt: Date
+  erasedAt: Date | null
   createdMicroseconds: number
   balances: { wallet: 'payg' | 'subscription'; available_micros: number; held_micros: number }[]
   planId: string | null
@@ -26,7 +27,7 @@ export interface AccountRecord extends AccountSettings {
 const accountsWhere = (where: string) =>
   `select a.id, a.name, a.status, a.payment_state as "paymentState", a.spend_cap_micros as "spendCapMicros",
           a.concurrency, a.media_retention_days as "mediaRetentionDays",
-          a.task_retention_days as "taskRetentionDays", a.created_at as "createdAt",
+          a.task_retention_days as "taskRetentionDays", a.created_at as "createdAt", a.erased_at as "erasedAt",
           ${microsecondsOf('a.created_at')} as "createdMicroseconds", b.balances,
           s.plan_id as "planId", coalesce(p.cycle_quota_micros, 0) as "cycleQuotaMicros",
           s.cycle_started_at as "cycleStartedAt", s.cycle_ends_at as "cycleEndsAt", s.ends_at as "endsAt"

@@ -4,6 +4,7 @@ import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Auditing } from '../admin-call.ts'
 import { givenId, notFound } from '../given-id.ts'
 import { findAccount, lockAccount, type AccountRecord } from './account-store.ts'
+import { assertNotErased } from './assert-not-erased.ts'
 import { presentAccount } from './present-account.ts'
 
 /** Changes the account of the path and writes the audit entry, in one transaction; returns the changed account. */
@@ -16,7 +17,7 @@ export const changeOneAccount = async (
   const id = givenId(call, 'account')
   return postgres.transaction(async (database) => {
     const present = await lockAccount(database, id)
-    if (present === undefined) throw notFound('account')
+    assertNotErased(present)
     await change(database, present)
     const changed = await findAccount(database, id)
     if (changed === undefined) throw notFound('account')

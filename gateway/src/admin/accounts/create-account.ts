@@ -22,7 +22,7 @@ const newAccount: Omit<AccountSettings, 'name'> = {
 export const createAccount =
   ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createAccount> =>
   async (call) => {
-    const { name, ...settings } = readAmounts(call, AccountBody)
+    const { name, ...settings } = readAmounts(call, AccountBody, call.operator.currency)
     const id = uuidV7()
     const account = await postgres.transaction(async (database) => {
       await addAccount(database, id, readAccountChange({ ...newAccount, name }, settings))

@@ -30,4 +30,5 @@ export const presentAccount = (account: AccountRecord, currency: string): Accoun
   balances: account.balances.map((balance) => ({ ...balance, currency })),
   subscription: subscriptionOf(account, currency),
   created_at: secondsOf(account.createdAt),
+  erased_at: account.erasedAt === null ? null : secondsOf(account.erasedAt),
 })

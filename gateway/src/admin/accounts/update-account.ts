@@ -18,7 +18,7 @@ export const updateAccount =
     forgetKeys: () => void
   }): AdminHandler<typeof adminOperations.updateAccount> =>
   async (call) => {
-    const given = readAmounts(call, AccountChange)
+    const given = readAmounts(call, AccountChange, call.operator.currency)
     const body = await changeOneAccount(postgres, call, 'updateAccount', (database, account) =>
       changeAccount(database, account.id, readAccountChange(account, given)),
     )

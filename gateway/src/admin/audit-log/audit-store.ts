@@ -59,6 +59,16 @@ export const auditRecordsAfter = async (
   return rows
 }
 
+/** The present names of the accounts and keys with these ids. Other ids, and erased names, are left out. */
+export const namesOf = async (database: Database, ids: string[]): Promise<Map<string, string>> => {
+  const { rows } = await database.query<{ id: string; name: string }>(
+    `select id::text, name from keys where id = any($1::uuid[]) and name <> ''
+     union all select id::text, name from accounts where id = any($1::uuid[]) and name <> ''`,
+    [ids],
+  )
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 export interface AuditFilter {
   action: string | undefined
   target: string | undefined

@@ -1,5 +1,5 @@
 /**
- * The audit log of operators. The hash of an entry covers the entry and the previous hash, and needs a secret that is not
+ * The audit log: what operators change, and what customers change in their accounts. The hash of an entry covers the entry and the previous hash, and needs a secret that is not
  * in the database. So changing, adding, removing, or moving an entry breaks the chain, and write access to the database
  * is not enough to repair it. Removal at the end can only be detected by comparing with a newest hash stored elsewhere.
  */
@@ -8,8 +8,10 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import type { Call } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
+import { canonicalJson } from '../../platform/text/canonical-json.ts'
 import type { Change } from '../admin-call.ts'
 import { auditRecordsAfter, insertAuditRecord, lockAuditLog, type AuditRecord } from './audit-store.ts'
+import { auditedValues } from './audited-value.ts'
 
 export interface Verification {
   entries: number
@@ -21,7 +23,10 @@ export interface Verification {
 }
 
 export interface AuditLog {
-  /** Appends an entry in the transaction of the change, which it serializes with all others until the commit. */
+  /**
+   * Appends an entry in the transaction of the change, which it serializes with all others until the commit. Names and
+   * other texts about people are left out of the values.
+   */
   append: (database: Database, by: Pick<AuditRecord, 'actor' | 'requestId'>, change: Change) => Promise<void>
   verify: (database: Database, knownHead?: Buffer) => Promise<Verification>
 }
@@ -29,26 +34,18 @@ export interface AuditLog {
 const genesisHash = Buffer.alloc(32)
 const entriesPerRead = 1_000
 
-/** JSON with sorted members, because jsonb does not preserve their order. */
-const canonical = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
-}
-
 const hashOf = (key: Buffer, previous: Buffer, { at, ...entry }: Omit<AuditRecord, 'hash'>): Buffer =>
   createHmac('sha256', key)
     .update(previous)
-    .update(canonical({ ...entry, at: at.toISOString() }))
+    .update(canonicalJson({ ...entry, at: at.toISOString() }))
     .digest()
 
 /** The value as it will be read back from the database: without undefined members, dates as text. */
 const plain = (value: unknown): unknown =>
   value === undefined ? null : (JSON.parse(JSON.stringify(value)) as unknown)
 
-/** The name of an operator in logs and movements. */
-export const actorOf = ({ name, hint }: Call['operator']): string => `${name} ${hint}`
+/** How the audit log, movements and prices refer to an operator or a customer. */
+export const actorOf = ({ keyId }: Pick<Call['operator'], 'keyId'>): string => keyId
 
 /** Writes with the first secret, the newest. Entries that were written with another listed secret stay valid. */
 export const createAuditLog = (secrets: Secret[]): AuditLog => {
@@ -67,8 +64,7 @@ export const createAuditLog = (secrets: Secret[]): AuditLog => {
         actor,
         action,
         target,
-        before: plain(before),
-        after: plain(after),
+        ...auditedValues({ before: plain(before), after: plain(after) }),
         requestId,
       }
       await insertAuditRecord(database, { ...entry, hash: hashOf(newest, last?.hash ?? genesisHash, entry) })

@@ -3,17 +3,19 @@ import type { AuditEntry } from '@kinora/contract/operations/admin/audit-log'
 
 import type { Handler } from '../../http/call.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { digits, pageOf, readCursor, rowsFor } from '../page.ts'
+import { digits, pageOf, readCursor, rowsFor, uuid } from '../page.ts'
 import { givenTime, secondsOf } from '../unix-time.ts'
-import { listAuditRecords, type AuditRecord } from './audit-store.ts'
+import { listAuditRecords, namesOf, type AuditRecord } from './audit-store.ts'
 
-const presentEntry = (entry: AuditRecord): AuditEntry => ({
+const presentEntry = (entry: AuditRecord, names: Map<string, string>): AuditEntry => ({
   sequence: entry.sequence,
   object: 'audit.entry',
   at: secondsOf(entry.at),
   actor: entry.actor,
+  actor_name: names.get(entry.actor) ?? null,
   action: entry.action,
   target: entry.target,
+  target_name: names.get(entry.target ?? '') ?? null,
   before: entry.before,
   after: entry.after,
   request_id: entry.requestId,
@@ -32,5 +34,8 @@ export const listAuditEntries =
       after: readCursor(call, 'audit-log', [digits]),
       limit: rowsFor(call),
     })
-    return { body: pageOf(call, 'audit-log', rows, presentEntry, ({ sequence }) => [sequence]) }
+    const ids = rows.flatMap(({ actor, target }) => [actor, target ?? '']).filter((id) => uuid.test(id))
+    const names = await namesOf(database, [...new Set(ids)])
+    const present = (entry: AuditRecord) => presentEntry(entry, names)
+    return { body: pageOf(call, 'audit-log', rows, present, ({ sequence }) => [sequence]) }
   }

@@ -1,4 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
+import { defaultScopes } from '@kinora/contract/key-scope'
 import type { Key } from '@kinora/contract/operations/admin/keys'
 
 import { setKeyLimits } from '../../billing/spending/spending-store.ts'
@@ -14,6 +15,7 @@ import { presentKey } from './present-key.ts'
 export const newKeySettings: KeySettings = {
   name: '',
   role: null,
+  scopes: [...defaultScopes],
   models: null,
   addresses: null,
   expiresAt: null,
@@ -32,10 +34,10 @@ export interface NewKey extends Pick<KeyRecord, 'accountId' | 'kind'> {
 /** Adds a key and writes the audit entry. The secret is only in the response. */
 export const addOneKey = async (
   database: Database,
-  call: Auditing,
+  call: Pick<Auditing, 'audit'>,
   action: string,
   { accountId, kind, settings, spending }: NewKey,
-  keySecret: Secret,
+  { keySecret, currency }: { keySecret: Secret; currency: string },
 ): Promise<{ key: Key; secret: string }> => {
   const { expiresAt } = settings
   if (expiresAt !== null && (await hasPassed(database, expiresAt))) {
@@ -50,7 +52,7 @@ export const addOneKey = async (
   await setKeyLimits(database, id, spending)
   const added = await findKeyRecord(database, id)
   if (added === undefined) throw notFound('key')
-  const key = presentKey(added, call.operator.currency)
+  const key = presentKey(added, currency)
   await call.audit(database, { action, target: id, after: key })
   return { key, secret: text }
 }

@@ -5,9 +5,10 @@ import type { KeyKind } from '../../auth/key-text.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Secret } from '../../platform/secret.ts'
-import { findAccount } from '../accounts/account-store.ts'
+import { lockAccount } from '../accounts/account-store.ts'
+import { assertNotErased } from '../accounts/assert-not-erased.ts'
 import type { AdminHandler } from '../admin-call.ts'
-import { givenId, notFound } from '../given-id.ts'
+import { givenId } from '../given-id.ts'
 import { readAmounts } from '../read-amounts.ts'
 import { addOneKey, newKeySettings } from './add-one-key.ts'
 import { readKeyChange, readSpendingLimits } from './read-key-change.ts'
@@ -24,13 +25,13 @@ export const createKey =
   }): AdminHandler<typeof adminOperations.createKey> =>
   async (call) => {
     const accountId = givenId(call, 'account')
-    const { kind, ...given } = readAmounts(call, KeyBody)
+    const { kind, ...given } = readAmounts(call, KeyBody, call.operator.currency)
     const settings = readKeyChange(newKeySettings, given, catalog)
     const spending = readSpendingLimits(given)
     const body = await postgres.transaction(async (database) => {
-      if ((await findAccount(database, accountId)) === undefined) throw notFound('account')
+      assertNotErased(await lockAccount(database, accountId))
       const key = { accountId, kind: kind as KeyKind, settings, spending }
-      return addOneKey(database, call, 'createKey', key, keySecret)
+      return addOneKey(database, call, 'createKey', key, { keySecret, currency: call.operator.currency })
     })
     return { body }
   }

@@ -28,7 +28,7 @@ export const createOperatorKey =
     }
     const key = { accountId: null, kind: 'admin' as const, settings, spending: {} }
     const body = await postgres.transaction((database) =>
-      addOneKey(database, call, 'createOperatorKey', key, keySecret),
+      addOneKey(database, call, 'createOperatorKey', key, { keySecret, currency: call.operator.currency }),
     )
     return { body }
   }

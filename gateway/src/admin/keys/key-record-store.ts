@@ -1,3 +1,4 @@
+import type { KeyScope } from '@kinora/contract/key-scope'
 import type { LimitGroup } from '@kinora/contract/operation'
 import type { OperatorRole } from '@kinora/contract/operator-key'
 
@@ -11,6 +12,8 @@ export interface KeySettings {
   name: string
   /** Null for a key of an account. */
   role: OperatorRole | null
+  /** Without effect for an operator's key. */
+  scopes: KeyScope[]
   models: string[] | null
   addresses: string[] | null
   expiresAt: Date | null
@@ -39,14 +42,16 @@ export interface KeyRecord extends KeySettings {
   lastUsedAt: Date | null
   createdAt: Date
   createdMicroseconds: number
+  /** When the secret before the last rotation expires; null if it has, or there is none. */
+  previousExpiresAt: Date | null
 }
 
 const keysWhere = (where: string) =>
-  `select k.id, k.account_id as "accountId", (select name from accounts where id = k.account_id) as "accountName", k.kind, k.role, k.name, k.hint, k.models, k.addresses,
+  `select k.id, k.account_id as "accountId", (select name from accounts where id = k.account_id) as "accountName", k.kind, k.role, k.name, k.hint, k.scopes, k.models, k.addresses,
           k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
           k.requests_per_minute as "requestsPerMinute", k.limits, k.concurrency, k.dialect,
           q.quota_micros as "quotaMicros", coalesce(q.used_micros, 0) as "usedMicros", b.budgets,
-          k.last_used_at as "lastUsedAt", k.created_at as "createdAt",
+          k.last_used_at as "lastUsedAt", case when k.previous_expires_at > now() then least(k.previous_expires_at, k.expires_at) end as "previousExpiresAt", k.created_at as "createdAt",
           ${microsecondsOf('k.created_at')} as "createdMicroseconds"
      from keys k
      left join key_quotas q on q.key_id = k.id
@@ -104,6 +109,7 @@ const valuesOf = (id: string, key: KeySettings) => [
   key.concurrency,
   key.dialect,
   key.role,
+  key.scopes,
 ]
 
 /** Whether a time has passed, by the clock that keys expire by. */
@@ -123,15 +129,14 @@ export const addKey = async (
     kind,
     hash,
     hint,
-    isOldSecret = false,
-  }: Pick<KeyRecord, 'id' | 'accountId' | 'kind' | 'hint'> & { hash: Buffer; isOldSecret?: boolean },
+  }: Pick<KeyRecord, 'id' | 'accountId' | 'kind' | 'hint'> & { hash: Buffer },
   settings: KeySettings,
 ): Promise<void> => {
   await database.query(
     `insert into keys (id, name, models, addresses, expires_at, disabled_at, requests_per_minute, limits, concurrency,
-                       dialect, role, account_id, kind, hash, hint, is_old_secret)
+                       dialect, role, scopes, account_id, kind, hash, hint)
      values ($1, $2, $3, $4, $5, case when $6::boolean then now() end, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-    [...valuesOf(id, settings), accountId, kind, hash, hint, isOldSecret],
+    [...valuesOf(id, settings), accountId, kind, hash, hint],
   )
 }
 
@@ -140,29 +145,37 @@ export const changeKey = async (database: Database, id: string, settings: KeySet
   await database.query(
     `update keys set name = $2, models = $3, addresses = $4, expires_at = $5,
                      disabled_at = case when $6::boolean then coalesce(disabled_at, now()) end,
-                     requests_per_minute = $7, limits = $8, concurrency = $9, dialect = $10, role = $11
+                     requests_per_minute = $7, limits = $8, concurrency = $9, dialect = $10, role = $11,
+                     scopes = $12
       where id = $1`,
     valuesOf(id, settings),
   )
 }
 
-/** Replaces the secret of a key; returns the hash of the previous one. */
+/** Replaces the secret of a key. The previous one remains valid for the overlap, and no earlier one does. */
 export const changeSecret = async (
   database: Database,
   id: string,
-  { hash, hint }: { hash: Buffer; hint: string },
-): Promise<Buffer> => {
-  const { rows } = await database.query<{ hash: Buffer }>(
-    `update keys k set hash = $2, hint = $3 from (select hash from keys where id = $1) before
-      where k.id = $1 returning before.hash`,
-    [id, hash, hint],
+  { hash, hint, overlapSeconds }: { hash: Buffer; hint: string; overlapSeconds: number },
+): Promise<void> => {
+  await database.query(
+    `update keys set hash = $2, hint = $3, previous_hash = case when $4::integer > 0 then hash end,
+            previous_expires_at = case when $4::integer > 0 then now() + make_interval(secs => $4::integer) end
+      where id = $1`,
+    [id, hash, hint, overlapSeconds],
   )
-  const [before] = rows
-  if (before === undefined) throw new Error(`There is no key ${id}.`)
-  return before.hash
 }
 
-/** Whether any operator key with the role `admin` works. The old secret of a rotated key soon expires. */
+/** The number of an account's keys. */
+export const countKeys = async (database: Database, accountId: string): Promise<number> => {
+  const { rows } = await database.query<{ count: number }>(
+    'select count(*) from keys where account_id = $1 and deleted_at is null',
+    [accountId],
+  )
+  return rows[0]?.count ?? 0
+}
+
+/** Whether any operator key with the role `admin` works. */
 export const isAnyAdminLeft = async (database: Database): Promise<boolean> => {
   const { rows } = await database.query<{ isLeft: boolean }>(
     `select exists (select from keys where role = 'admin' and deleted_at is null and disabled_at is null

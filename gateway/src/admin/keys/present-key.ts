@@ -11,6 +11,7 @@ export const presentKey = (key: KeyRecord, currency: string): Key => ({
   kind: key.kind,
   role: key.role,
   hint: key.hint,
+  scopes: key.kind === 'admin' ? null : key.scopes,
   name: key.name,
   models: key.models,
   addresses: key.addresses,
@@ -24,6 +25,7 @@ export const presentKey = (key: KeyRecord, currency: string): Key => ({
   concurrency: key.concurrency,
   dialect: key.dialect,
   used_micros: key.usedMicros,
+  previous_secret_expires_at: secondsOrNull(key.previousExpiresAt),
   last_used_at: secondsOrNull(key.lastUsedAt),
   created_at: secondsOf(key.createdAt),
 })

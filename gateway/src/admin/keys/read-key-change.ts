@@ -1,4 +1,5 @@
 import { ApiError } from '@kinora/contract/errors'
+import { keyScopes } from '@kinora/contract/key-scope'
 import type { KeyChange } from '@kinora/contract/operations/admin/keys'
 import type { OperatorRole } from '@kinora/contract/operator-key'
 import type { Static } from 'typebox'
@@ -43,6 +44,10 @@ export const readKeyChange = (present: KeySettings, given: GivenKey, catalog: Ca
   return {
     name: given.name ?? present.name,
     role: (given.role as OperatorRole | undefined) ?? present.role,
+    scopes:
+      given.scopes === undefined
+        ? present.scopes
+        : keyScopes.filter((scope) => given.scopes?.includes(scope)),
     models: given.models === undefined ? present.models : given.models,
     addresses: given.addresses === undefined ? present.addresses : given.addresses,
     expiresAt: expiryOf(given, present.expiresAt),
@@ -69,7 +74,7 @@ export const readSpendingLimits = (
   return { quotaMicros: given.quota_micros, budgets }
 }
 
-const ofCustomersOnly = ['models', 'quota_micros', 'budgets', 'concurrency', 'dialect'] as const
+const ofCustomersOnly = ['scopes', 'models', 'quota_micros', 'budgets', 'concurrency', 'dialect'] as const
 
 /** Operator keys cannot create or spend, so limits on that are rejected. A role is rejected for any other key. */
 export const assertFits = ({ kind }: Pick<KeyRecord, 'kind'>, given: GivenKey): void => {

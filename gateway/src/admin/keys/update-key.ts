@@ -25,7 +25,7 @@ export const updateKey =
   }): AdminHandler<typeof adminOperations.updateKey> =>
   async (call) => {
     const id = givenId(call, 'key')
-    const given = readAmounts(call, KeyChange)
+    const given = readAmounts(call, KeyChange, call.operator.currency)
     const spending = readSpendingLimits(given)
     const body = await postgres.transaction(async (database) => {
       const present = await lockKeyRecord(database, id)

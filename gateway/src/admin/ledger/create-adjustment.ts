@@ -11,7 +11,7 @@ import { makeMovement } from './make-movement.ts'
 export const createAdjustment =
   ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createAdjustment> =>
   async (call) => {
-    const given = readAmounts(call, AdjustmentBody)
+    const given = readAmounts(call, AdjustmentBody, call.operator.currency)
     if (given.amount_micros === 0) {
       throw new ApiError('invalid_parameter', {
         param: 'amount_micros',

@@ -14,7 +14,11 @@ import { presentMade } from './make-movement.ts'
 export const createRefund =
   ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createRefund> =>
   async (call) => {
-    const { amount_micros: amountMicros, reason, reference } = readAmounts(call, RefundBody)
+    const {
+      amount_micros: amountMicros,
+      reason,
+      reference,
+    } = readAmounts(call, RefundBody, call.operator.currency)
     const { id: taskId } = call.path
     const { currency } = call.operator
     const body = await postgres.transaction(async (database) => {

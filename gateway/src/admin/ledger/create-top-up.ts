@@ -10,5 +10,11 @@ import { makeMovement } from './make-movement.ts'
 export const createTopUp =
   ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createTopUp> =>
   async (call) => ({
-    body: await makeMovement(postgres, call, 'createTopUp', readAmounts(call, TopUpBody), topUp),
+    body: await makeMovement(
+      postgres,
+      call,
+      'createTopUp',
+      readAmounts(call, TopUpBody, call.operator.currency),
+      topUp,
+    ),
   })

@@ -7,6 +7,7 @@ import type { MovementMade, OperatorOrder } from '../../billing/ledger/movements
 import type { Wallet } from '../../billing/money/money.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { findAccount } from '../accounts/account-store.ts'
+import { assertNotErased } from '../accounts/assert-not-erased.ts'
 import type { Auditing } from '../admin-call.ts'
 import { actorOf } from '../audit-log/audit.ts'
 import { givenId, notFound } from '../given-id.ts'
@@ -38,6 +39,8 @@ export const makeMovement = async (
   return postgres.transaction(async (database) => {
     const account = await findAccount(database, accountId)
     if (account === undefined) throw notFound('account')
+    // What is left in its wallets can still be paid out.
+    if (given.amount_micros > 0) assertNotErased(account)
     const made = await move(database, {
       accountId,
       wallet: (given.wallet ?? 'payg') as Wallet,

@@ -12,7 +12,7 @@ import { nameTaken, presentPlan } from './present-plan.ts'
 export const createPlan =
   ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.createPlan> =>
   async (call) => {
-    const given = readAmounts(call, PlanBody)
+    const given = readAmounts(call, PlanBody, call.operator.currency)
     const id = uuidV7()
     const plan = await postgres.transaction(async (database) => {
       const terms = {

@@ -12,7 +12,7 @@ export const updatePlan =
   ({ postgres }: { postgres: Postgres }): AdminHandler<typeof adminOperations.updatePlan> =>
   async (call) => {
     const id = givenId(call, 'plan')
-    const given = readAmounts(call, PlanChange)
+    const given = readAmounts(call, PlanChange, call.operator.currency)
     const plan = await postgres.transaction(async (database) => {
       const present = await lockPlan(database, id)
       if (present === undefined) throw notFound('plan')

@@ -71,7 +71,7 @@ export const setPrice =
     prices: PriceList
   }): AdminHandler<typeof adminOperations.setPrice> =>
   async (call) => {
-    const given = readAmounts(call, PriceBody)
+    const given = readAmounts(call, PriceBody, call.operator.currency)
     const entry = catalog.find(given.model)
     assertVideo(entry, { sound: given.sound, input: given.input })
     const price = {

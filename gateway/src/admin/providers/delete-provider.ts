@@ -40,7 +40,7 @@ export const deleteProvider =
       const record = await findProviderRecord(database, name)
       if (record === undefined && isOfFile) {
         throw new ApiError('conflict', {
-          message: `${name} is defined in the configuration file. Remove it from PROVIDERS_FILE, or disable it: PUT /admin/v1/providers/${name} with "enabled": false.`,
+          message: `The provider '${name}' is defined in the configuration file. Remove it from PROVIDERS_FILE, or disable it: PUT /admin/v1/providers/${name} with "enabled": false.`,
         })
       }
       if (record === undefined || record.removedAt !== null) throw noProvider()

@@ -19,6 +19,8 @@ type Configured = Omit<
   | 'is_removed'
   | 'problem'
   | 'models'
+  | 'spend'
+  | 'currency'
   | 'tasks_in_flight'
   | 'tasks_waiting'
   | 'duration_mismatches'
@@ -44,7 +46,11 @@ export const presentProviderConfig = (
   download_timeout_ms: settings.timeoutsMs.download,
   concurrency: settings.concurrency,
   connections: settings.connections,
+  traceparent: settings.traceparent,
   result_origins: settings.resultOrigins,
+  budget_per_day_micros: settings.budget?.micros ?? null,
+  budget_alert_percent: settings.budget?.alertPercent ?? 80,
+  budget_stops: settings.budget?.stops ?? false,
   settings: Object.fromEntries(
     Object.entries(settings.protocolSettings).map(([name, value]) => [snakeCase(name), value]),
   ),

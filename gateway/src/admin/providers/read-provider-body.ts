@@ -5,6 +5,7 @@ import type { Call } from '../../http/call.ts'
 import { Secret } from '../../platform/secret.ts'
 import { providerConfigSchema } from '../../provider-config/provider-config.ts'
 import { isMapping, type RawConfig } from '../../provider-config/validate-config.ts'
+import { readAmounts } from '../read-amounts.ts'
 import { camelCase } from '../settings/setting-names.ts'
 
 const refuse = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
@@ -47,7 +48,12 @@ const readOwnSettings = ({ fields }: Pick<Call, 'fields'>): RawConfig => {
 /** The configuration as in the file, and the key, which is stored separately. */
 export const readProviderBody = (call: Call): { config: RawConfig; apiKey: Secret | null | undefined } => {
   // The key must not be quoted in an error, and only the provider's kind knows its settings.
-  const { api_key: _, settings: __, ...common } = call.read(ProviderBody)
+  const {
+    api_key: _,
+    settings: __,
+    currency: ___,
+    ...common
+  } = readAmounts(call, ProviderBody, call.operator.currency)
   const named = Object.entries(common).map(([name, value]) => [camelCase(name), value] as const)
   return {
     config: { ...Object.fromEntries(named), ...readOwnSettings(call) },

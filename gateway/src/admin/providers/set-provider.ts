@@ -2,6 +2,7 @@ import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Postgres } from '../../platform/postgres.ts'
+import { sealSecret } from '../../platform/sealed-secret.ts'
 import type { Secret } from '../../platform/secret.ts'
 import type { ProviderConfig } from '../../provider-config/config.ts'
 import {
@@ -10,7 +11,6 @@ import {
   writeProviderRecord,
   type ProviderRecord,
 } from '../../provider-config/provider-config-store.ts'
-import { sealCredential } from '../../provider-config/sealed-credential.ts'
 import type { AdminHandler } from '../admin-call.ts'
 import { credentialHintOf, presentProviderConfig } from './present-provider.ts'
 import { readProviderBody } from './read-provider-body.ts'
@@ -22,7 +22,7 @@ type Sealed = Pick<ProviderRecord, 'credential' | 'credentialHint'>
 const noKey: Sealed = { credential: null, credentialHint: null }
 
 const sealed = (secrets: Secret[], name: string, apiKey: Secret): Sealed => {
-  const credential = sealCredential(secrets, name, apiKey)
+  const credential = sealSecret(secrets, { purpose: 'provider credential', name }, apiKey)
   if (credential === undefined) {
     throw new ApiError('conflict', {
       param: 'api_key',

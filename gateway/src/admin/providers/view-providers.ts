@@ -4,7 +4,10 @@ import type { Provider } from '@kinora/contract/operations/admin/providers'
 
 import type { Catalog } from '../../models/catalog.ts'
 import type { Database } from '../../platform/postgres.ts'
+import { openSecret } from '../../platform/sealed-secret.ts'
 import type { Secret } from '../../platform/secret.ts'
+import { modelsWithoutCosts } from '../../provider-budgets/budgets.ts'
+import type { Spend } from '../../provider-budgets/spend-store.ts'
 import type { ProviderConfig } from '../../provider-config/config.ts'
 import type { ReloadableConfig } from '../../provider-config/live-config.ts'
 import { listProviderRecords, type ProviderRecord } from '../../provider-config/provider-config-store.ts'
@@ -13,7 +16,6 @@ import {
   toProviderConfig,
   type parseProviderConfig,
 } from '../../provider-config/provider-config.ts'
-import { openCredential } from '../../provider-config/sealed-credential.ts'
 import { validateConfig, type RawConfig } from '../../provider-config/validate-config.ts'
 import { readDurationMismatches } from '../../routing/duration-mismatch-store.ts'
 import { remedyFor, type Router } from '../../routing/route.ts'
@@ -21,13 +23,17 @@ import { secondsOf } from '../unix-time.ts'
 import { capabilityFor } from './capability-for.ts'
 import { presentHealth } from './present-health.ts'
 import { credentialHintOf, presentProviderConfig } from './present-provider.ts'
+import { presentSpend } from './present-spend.ts'
 import { readProviderLoads } from './provider-load-store.ts'
 import { problemText } from './refuse-config.ts'
 
 export interface ProviderDependencies {
   liveConfig: Pick<ReloadableConfig, 'current' | 'fileConfig' | 'refresh'>
   catalog: Catalog
-  router: Pick<Router, 'routesOf' | 'healthOf' | 'unsteadyAt'>
+  router: Pick<Router, 'routesOf' | 'healthOf' | 'unsteadyAt' | 'stopAt'>
+  /** What the providers with a budget have cost today. */
+  readSpend: () => Promise<Map<string, Spend>>
+  currency: string
   /** The first encrypts; any of them decrypts. */
   credentialSecrets: Secret[]
   /** With every protocol there is. */
@@ -57,7 +63,8 @@ export const configProblem = (
   if (problems.length > 0) {
     return `This configuration is no longer valid. Set it again: ${problems.map(problemText).join(', ')}.`
   }
-  if (credential === null || openCredential(credentialSecrets, name, credential) !== undefined) return null
+  const owner = { purpose: 'provider credential', name } as const
+  if (credential === null || openSecret(credentialSecrets, owner, credential) !== undefined) return null
   return 'None of CREDENTIAL_SECRETS decrypts the API key. Add the secret it was encrypted with, or set api_key again.'
 }
 
@@ -96,6 +103,8 @@ const viewChosen = async (
   await liveConfig.refresh()
   const records = new Map((await listProviderRecords(database)).map((record) => [record.name, record]))
   const loads = await readProviderLoads(database)
+  const spends = await dependencies.readSpend()
+  const withoutCosts = modelsWithoutCosts(liveConfig.current())
   const mismatches = await readDurationMismatches(database)
   const live = new Map(liveConfig.current().providers.map((settings) => [settings.name, settings]))
 
@@ -106,6 +115,8 @@ const viewChosen = async (
     const load = loads.get(name)
     return {
       ...presentProviderConfig(settings, record?.credentialHint ?? hint),
+      currency: dependencies.currency,
+      spend: presentSpend(settings, spends.get(name), withoutCosts.get(name) ?? [], dependencies.currency),
       source: record === undefined ? 'file' : 'record',
       is_removed: record !== undefined && record.removedAt !== null,
       problem: problemOf(name, record, dependencies),

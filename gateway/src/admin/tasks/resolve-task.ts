@@ -14,6 +14,7 @@ import {
   moveUnknownOutcome,
   type UnknownOutcome,
 } from '../../videos/lifecycle/submit-store.ts'
+import { costAt } from '../../videos/priced-work.ts'
 import { findTask } from '../../videos/task-store.ts'
 import { requirementsOf } from '../../videos/video-requirements.ts'
 import type { AdminHandler } from '../admin-call.ts'
@@ -44,7 +45,8 @@ const chooseOther = async (
     throw conflict('No other route can take this task. Resolve it with `action: "fail"` instead.')
   }
   const { name, shards } = chosen.route.provider
-  return { provider: name, shards, decision: chosen.decision }
+  const costMicros = costAt(chosen.route, task.order)
+  return { provider: name, shards, decision: chosen.decision, costMicros }
 }
 
 export const resolveTask =

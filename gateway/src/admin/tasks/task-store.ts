@@ -2,6 +2,11 @@ import type { Price } from '../../billing/prices/price.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Exchange } from '../../providers/port/exchange.ts'
 import type { Decision } from '../../routing/route.ts'
+import {
+  workState as recordingWorkState,
+  type WorkState as RecordingWorkState,
+} from '../../transcription-tasks/work-state.ts'
+import { workState, type WorkState } from '../../videos/work-state.ts'
 import { microsecondsOf, timeOf } from '../filter.ts'
 
 /** A video or transcription task, as shown to operators. */
@@ -55,6 +60,7 @@ const kinds = {
     columns: `${common}, 'video' as kind, t.provider, t.progress`,
     more: `t.video_order ->> 'prompt' as prompt, t.video_order as "order", t.prices, t.cost_micros as "costMicros", t.upstream`,
     attempts: 'o.submits, o.refusals, o.submitted_at as "submittedAt", o.decision',
+    work: workState('true'),
   },
   transcription: {
     tasks: 'transcription_tasks',
@@ -63,6 +69,7 @@ const kinds = {
       least(100, t.done_ms * 100 / t.duration_ms)::smallint as progress`,
     more: `t.transcription_order ->> 'prompt' as prompt, t.transcription_order as "order", t.prices, t.cost_micros as "costMicros", null::jsonb as upstream`,
     attempts: '0 as submits, 0 as refusals, null::timestamptz as "submittedAt", null::jsonb as decision',
+    work: recordingWorkState(),
   },
 }
 
@@ -136,6 +143,10 @@ export interface TaskDetail extends TaskRecord {
   submittedAt: Date | null
   deadlineAt: Date | null
   decision: Decision | null
+  /** How the work stands, or stood at the end; null for a task that ended before this was recorded. */
+  work: WorkState | RecordingWorkState | null
+  /** The time of the database when it was read. */
+  readAt: Date
 }
 
 export const findAnyTask = async (
@@ -144,9 +155,10 @@ export const findAnyTask = async (
   day: string,
   id: string,
 ): Promise<TaskDetail | undefined> => {
-  const { tasks, open, columns, more, attempts } = kinds[kind]
+  const { tasks, open, columns, more, attempts, work } = kinds[kind]
   const { rows } = await database.query<TaskDetail & Record<string, unknown>>(
-    `select ${columns}, ${more}, o.stage, o.run as runs, ${attempts}, o.deadline_at as "deadlineAt"
+    `select ${columns}, ${more}, o.stage, o.run as runs, ${attempts}, o.deadline_at as "deadlineAt",
+            case when o.task_id is null then t.end_state else ${work} end as work, clock_timestamp() as "readAt"
        from ${tasks} t left join ${open} o on o.task_id = t.id
       where t.day = $1 and t.id = $2`,
     [day, id],

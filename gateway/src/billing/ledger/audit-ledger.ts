@@ -1,9 +1,9 @@
+import { longStatementTimeoutMs } from '../../platform/database/long-statements.ts'
 /**
  * Audits the ledger. A full audit runs once a day and on request; an incremental audit runs every minute and checks all
  * balances and the tasks with recent entries. Findings of the last full audit stay in the result until the next one.
  */
 import type { Log } from '../../platform/log.ts'
-import { longStatementTimeoutMs } from '../../platform/long-statements.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import {
   checkAll,

@@ -110,7 +110,7 @@ const stateInvariants: Invariant[] = [
 ]
 
 /** The net amount of each hold of a key, without what was refunded, with the time of the hold. */
-const uses = `select hold.account_id, hold.wallet, hold.key_id, hold.created_at as at,
+export const keyUses = `select hold.day, hold.account_id, hold.wallet, hold.key_id, hold.created_at as at,
                      hold.amount_micros - coalesce(release.amount_micros, 0) - coalesce(refund.amount_micros, 0) as amount
                 from ledger_entries hold
                 left join ledger_entries release
@@ -122,6 +122,9 @@ const uses = `select hold.account_id, hold.wallet, hold.key_id, hold.created_at 
                   on refund.task_day = hold.day and refund.task_id = hold.task_id
                where hold.movement = 'hold' and hold.book = 'held' and hold.key_id is not null`
 
+/** The day before which the ledger is archived. A period that began on it may have holds of a task of the day before. */
+const archivedBefore = `(select coalesce(max(before), '-infinity') from ledger_archives)`
+
 /** Invariants over the whole history of a key or an account. */
 const historyInvariants: Invariant[] = [
   {
@@ -130,9 +133,11 @@ const historyInvariants: Invariant[] = [
     violations: () =>
       `select q.key_id::text as example
          from key_quotas q
-         left join (${uses}) u on u.key_id = q.key_id and u.at >= q.counted_from
+         left join (${keyUses}) u on u.key_id = q.key_id and u.at >= q.counted_from
+         left join opening_key_usage o on o.key_id = q.key_id and o.counted_from = q.counted_from
         where q.counted_from > 'epoch'
-        group by q.key_id, q.used_micros having q.used_micros <> coalesce(sum(u.amount), 0)`,
+        group by q.key_id, q.used_micros, o.used_micros
+       having q.used_micros <> coalesce(sum(u.amount), 0) + coalesce(o.used_micros, 0)`,
   },
   {
     name: 'budget_usage_matches',
@@ -140,8 +145,9 @@ const historyInvariants: Invariant[] = [
     violations: () =>
       `select b.key_id || ' ' || b.period as example
          from key_budgets b
-         left join (${uses}) u on u.key_id = b.key_id and u.at >= b.counted_from
+         left join (${keyUses}) u on u.key_id = b.key_id and u.at >= b.counted_from
               and date_trunc(b.period, u.at, 'UTC') = b.period_started_at
+        where b.period_started_at > ${archivedBefore}
         group by b.key_id, b.period, b.used_micros having b.used_micros <> coalesce(sum(u.amount), 0)`,
   },
   {
@@ -150,8 +156,9 @@ const historyInvariants: Invariant[] = [
     violations: () =>
       `select b.account_id || ' ' || b.wallet as example
          from balances b
-         left join (${uses}) u on u.account_id = b.account_id and u.wallet = b.wallet
+         left join (${keyUses}) u on u.account_id = b.account_id and u.wallet = b.wallet
               and date_trunc('month', u.at at time zone 'utc')::date = b.spent_since
+        where b.spent_since > ${archivedBefore}
         group by b.account_id, b.wallet, b.spent_micros having b.spent_micros <> coalesce(sum(u.amount), 0)`,
   },
   {
@@ -164,6 +171,15 @@ const historyInvariants: Invariant[] = [
            on l.task_id = m.id and l.movement = m.kind and l.book = 'available' and l.account_id = m.account_id
           and l.wallet = m.wallet
         where l.amount_micros is distinct from m.amount_micros`,
+  },
+  {
+    name: 'openings_match_archives',
+    meaning: 'The opening balances sum up to the entries that were archived.',
+    violations: () =>
+      `select 'opening balances' as example
+         from (select coalesce(sum(available_micros), 0) as available, coalesce(sum(held_micros), 0) as held from opening_balances) o,
+              (select coalesce(sum(available_micros), 0) as available, coalesce(sum(held_micros), 0) as held from ledger_archives) a
+        where (o.available, o.held) <> (a.available, a.held)`,
   },
 ]
 
@@ -180,6 +196,7 @@ const refundInvariants: Invariant[] = [
          left join ledger_entries capture
            on capture.day = r.task_day and capture.task_id = r.task_id and capture.movement = 'capture'
           and capture.book = 'revenue' and capture.account_id = m.account_id and capture.wallet = m.wallet
+        where r.task_day >= ${archivedBefore}
         group by r.task_day, r.task_id
        having sum(m.amount_micros) > coalesce(min(capture.amount_micros), 0) or count(capture.id) < count(*)
            or min(m.amount_micros) <= 0`,
@@ -210,7 +227,7 @@ const balancesMatchLegs = {
   meaning: 'Every balance is the sum of its entries.',
 }
 
-/** Compares every balance with the sum of its entries, and stores the sums as checkpoints. */
+/** Compares every balance with its opening balance and the sum of its entries, and stores the sums as checkpoints. */
 const compareAllBalances = (database: Database): Promise<Finding> =>
   check(
     database,
@@ -221,10 +238,14 @@ const compareAllBalances = (database: Database): Promise<Finding> =>
          or coalesce(b.held_micros, 0) <> coalesce(s.held, 0)`,
     {
       before: `sums as (
-       select account_id, wallet, max(id) as entry_id,
-              coalesce(sum(amount_micros) filter (where book = 'available'), 0) as available,
-              coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
-         from ledger_entries group by account_id, wallet
+       select account_id, wallet, max(entry_id) as entry_id, sum(available) as available, sum(held) as held
+         from (select account_id, wallet, max(id) as entry_id,
+                      coalesce(sum(amount_micros) filter (where book = 'available'), 0) as available,
+                      coalesce(sum(amount_micros) filter (where book = 'held'), 0) as held
+                 from ledger_entries group by account_id, wallet
+               union all
+               select account_id, wallet, entry_id, available_micros, held_micros from opening_balances) part
+        group by account_id, wallet
      ), stored as (
        insert into ledger_checkpoints (account_id, wallet, entry_id, available_micros, held_micros)
        select account_id, wallet, entry_id, available, held from sums

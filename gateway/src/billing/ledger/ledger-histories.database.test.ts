@@ -138,7 +138,7 @@ const newHistory = (index: number): History => {
     beforeRenewal: undefined,
     known: new Set(),
     caller: {
-      ...{ keyId: uuidV7(), accountId: uuidV7(), kind, models: undefined, addresses: undefined },
+      ...{ keyId: uuidV7(), accountId: uuidV7(), kind, scopes: [], models: undefined, addresses: undefined },
       ...{ requestsPerMinute: undefined, limits: {}, dialect: 'reference' },
       hasQuota: quota !== undefined || budget !== undefined,
       currency: 'USD',
@@ -209,6 +209,7 @@ const newLane = (histories: History[], number: number): Lane => {
     ...{ histories, random, plan, postgres, unsettled },
     meter: createMeter({ postgres, log }, { leaseSeconds: 3_600, extendEveryMs: 3_600_000 }),
     admitVideo: createAdmitVideo({
+      assignWebhooks: () => Promise.resolve([]),
       ...{ postgres, router, prices, deadlineMs: 3_600_000, queueLimits: () => queueDefaults },
       wakeDispatcher: () => undefined,
       queueOverload: { refusalAt: () => undefined, add: () => undefined },

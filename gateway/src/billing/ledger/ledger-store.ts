@@ -1,5 +1,7 @@
 import type { Database } from '../../platform/postgres.ts'
+import { recordAlerts } from '../budgets/record-alerts.ts'
 import { legsOf, type Movement, type Wallet } from '../money/money.ts'
+import { countMovements } from './count-movements.ts'
 import { insertRequestsSql, type NewMeteredRequest } from './metered-request-store.ts'
 
 /** A timestamp in the text format of PostgreSQL: a Date would drop the microseconds that order entries. */
@@ -31,10 +33,10 @@ const usageChangesOf = (
 
 /**
  * Writes movements in one statement: entries into the ledger, their sums into the balances, and the used amounts of
- * quotas, budgets, and monthly spending. Only this function and `holdForRequests` change balances. A repeated movement
- * violates a unique index and a negative balance violates a check; both roll back the caller's transaction. A used
- * amount never goes below zero, because it must not keep a task from ending. Callers that hold or release have locked
- * the wallets before.
+ * quotas, budgets, and monthly spending. Accounts with alerts are told when these amounts cross them. Only this function
+ * and `holdForRequests` change balances. A repeated movement violates a unique index and a negative balance violates a
+ * check; both roll back the caller's transaction. A used amount never goes below zero, because it must not keep a task
+ * from ending. Callers that hold or release have locked the wallets before.
  */
 export const postMovements = async (
   database: Database,
@@ -42,7 +44,7 @@ export const postMovements = async (
   { at, heldSince = new Map() }: { at?: Instant; heldSince?: HeldSince } = {},
 ): Promise<void> => {
   if (movements.length === 0) return
-  await database.query(
+  const { rows } = await database.query<{ accountId: string }>(
     `with legs as (
        select * from jsonb_to_recordset($1::jsonb) as leg
          (day date, "accountId" uuid, wallet text, "taskId" text, "keyId" uuid, movement text, book text,
@@ -77,7 +79,7 @@ export const postMovements = async (
                          join key_budgets b on b.key_id = c."keyId" and b.counted_from <= c.at) each
                 group by key_id, period, starts_at) c
         where b.key_id = c.key_id and b.period = c.period
-     )
+     ), moved as (
      update balances b
         set available_micros = b.available_micros + change.available, held_micros = b.held_micros + change.held,
             spent_since = coalesce(spending.starts_on, b.spent_since),
@@ -98,19 +100,30 @@ export const postMovements = async (
                             join balances b on b.account_id = c."accountId" and b.wallet = c.wallet) each
                    group by account_id, wallet, starts_on) spending
          on spending.account_id = change."accountId" and spending.wallet = change.wallet
-      where b.account_id = change."accountId" and b.wallet = change.wallet`,
+      where b.account_id = change."accountId" and b.wallet = change.wallet
+      returning b.account_id
+     )
+     select distinct g.account_id as "accountId" from moved join account_budgets g on g.account_id = moved.account_id
+      where g.balance_alert_micros is not null or g.spend_alerts_micros <> '{}'`,
     [
       JSON.stringify(movements.flatMap(legsOf)),
       JSON.stringify(usageChangesOf(movements, at, heldSince)),
       at ?? null,
     ],
   )
+  if (rows.length > 0) {
+    await recordAlerts(
+      database,
+      rows.map(({ accountId }) => accountId),
+    )
+  }
+  countMovements(database, movements)
 }
 
 /**
  * Places the holds of requests and inserts the requests, in a single statement, because it delays the first byte of a
  * response. Returns the accounts whose holds were placed. Nothing changes for an account whose wallet does not cover all of
- * them, or to which a key limit or a spend cap applies. Like every hold of a metered request, it commits asynchronously. The
+ * them, or to which a key limit, a spend cap or an alert applies. Like every hold of a metered request, it commits asynchronously. The
  * wallets are locked in a fixed order, so that concurrent calls do not deadlock.
  */
 export const holdForRequests = async (
@@ -119,9 +132,10 @@ export const holdForRequests = async (
   requests: NewMeteredRequest[],
   { leaseSeconds, lockTimeoutMs }: { leaseSeconds: number; lockTimeoutMs: number },
 ): Promise<Set<string>> => {
-  const legs = requests.flatMap(({ id, day, accountId, holdMicros, keyId }) =>
-    legsOf({ kind: 'hold', accountId, wallet, taskId: id, day, amountMicros: holdMicros, keyId }),
-  )
+  const holds = requests.map(({ id, day, accountId, holdMicros, keyId }): Movement => ({
+    ...{ kind: 'hold', accountId, wallet, taskId: id, day, amountMicros: holdMicros, keyId },
+  }))
+  const legs = holds.flatMap(legsOf)
   const { rows } = await database.query<{ accountId: string }>(
     `with quick as materialized (
        select set_config('synchronous_commit', 'off', true) as mode, set_config('lock_timeout', $5, true)
@@ -143,6 +157,7 @@ export const holdForRequests = async (
          from given g join locked on locked.account_id = g.account_id
         where b.account_id = g.account_id and b.wallet = $1 and b.available_micros >= g.amount
           and not exists (select from accounts a where a.id = g.account_id and a.spend_cap_micros is not null)
+          and not exists (select from account_budgets own where own.account_id = g.account_id)
           and not exists (select from key_quotas where key_id = any (g.key_ids))
           and not exists (select from key_budgets where key_id = any (g.key_ids))
        returning b.account_id, clock_timestamp() as at
@@ -158,7 +173,12 @@ export const holdForRequests = async (
      select account_id as "accountId" from held`,
     [wallet, JSON.stringify(legs), JSON.stringify(requests), leaseSeconds, String(lockTimeoutMs)],
   )
-  return new Set(rows.map(({ accountId }) => accountId))
+  const held = new Set(rows.map(({ accountId }) => accountId))
+  countMovements(
+    database,
+    holds.filter(({ accountId }) => held.has(accountId)),
+  )
+  return held
 }
 
 /** Creates the wallet unless it exists. */

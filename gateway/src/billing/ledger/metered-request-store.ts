@@ -1,3 +1,5 @@
+import type { Metadata } from '@kinora/contract/metadata'
+
 import type { Database } from '../../platform/postgres.ts'
 import type { Wallet } from '../money/money.ts'
 import type { Price } from '../prices/price.ts'
@@ -17,6 +19,8 @@ export interface NewMeteredRequest {
   wallet: Wallet
   heldFor: Price[]
   holdMicros: number
+  /** The caller's own data. */
+  metadata?: Metadata | undefined
 }
 
 export type MeteredOutcome = 'completed' | 'aborted' | 'failed' | 'abandoned'
@@ -31,12 +35,12 @@ export type OpenRequest = Pick<
 export const insertRequestsSql = (list: string, leaseSeconds: string): string =>
   `insert into metered_requests
      (day, id, account_id, key_id, operation, model, model_name, provider, wallet, held_for, hold_micros, created_at,
-      lease_expires_at)
+      lease_expires_at, metadata)
    select day, id, "accountId", "keyId", operation, model, nullif("modelName", model), provider, wallet, "heldFor",
-          "holdMicros", "createdAt", now() + make_interval(secs => ${leaseSeconds})
+          "holdMicros", "createdAt", now() + make_interval(secs => ${leaseSeconds}), metadata
      from jsonb_to_recordset(${list}::jsonb) as request
        (day date, id text, "accountId" uuid, "keyId" uuid, operation text, model text, "modelName" text, provider text,
-        wallet text, "heldFor" jsonb, "holdMicros" bigint, "createdAt" timestamptz)`
+        wallet text, "heldFor" jsonb, "holdMicros" bigint, "createdAt" timestamptz, metadata jsonb)`
 
 export const insertMeteredRequests = async (
   database: Database,

@@ -2,6 +2,7 @@ import type { Database } from '../../platform/postgres.ts'
 import type { Wallet } from '../money/money.ts'
 import type { Instant } from './ledger-store.ts'
 import type { AccountMovement } from './movement-store.ts'
+import { findUsage } from './receipt-store.ts'
 
 /** The charge of a task or metered request. It never changes. */
 export interface Charge {
@@ -19,18 +20,20 @@ export const findCharge = async (
   database: Database,
   { id, day }: { id: string; day: string },
 ): Promise<Charge | undefined> => {
-  const { rows } = await database.query<Charge & Record<string, unknown>>(
+  const { rows } = await database.query<Omit<Charge, 'usageDay'> & Record<string, unknown>>(
     `select capture.account_id as "accountId", capture.wallet, capture.key_id as "keyId",
-            capture.amount_micros as "capturedMicros", hold.created_at::text as "heldSince", u.day as "usageDay"
+            capture.amount_micros as "capturedMicros", hold.created_at::text as "heldSince"
        from ledger_entries capture
        join ledger_entries hold
          on hold.day = capture.day and hold.task_id = capture.task_id and hold.movement = 'hold' and hold.book = 'held'
-       join usage_entries u on u.id = capture.task_id
       where capture.day = $1 and capture.task_id = $2 and capture.movement = 'capture' and capture.book = 'revenue'
         and capture.key_id is not null`,
     [day, id],
   )
-  return rows[0]
+  const [charge] = rows
+  if (charge === undefined) return undefined
+  const usage = await findUsage(database, { id, day, accountId: charge.accountId })
+  return usage && { ...charge, usageDay: usage.usageDay }
 }
 
 export interface Refund extends Pick<AccountMovement, 'id' | 'amountMicros' | 'createdAt'> {

@@ -43,6 +43,7 @@ const callerWith = async (balance: number, quotaMicros?: number): Promise<Caller
     keyId: id,
     accountId,
     kind: 'payg',
+    scopes: [],
     models: undefined,
     addresses: undefined,
     requestsPerMinute: undefined,

@@ -2,6 +2,7 @@
  * Charges synchronous requests by usage. The maximum cost is held before the provider is called; afterwards the used
  * amount is captured and the rest is released, exactly once. Requests that start or end at the same time share a commit.
  */
+import type { Metadata } from '@kinora/contract/metadata'
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
@@ -47,6 +48,8 @@ interface MeteredOrder {
   operation: string
   model: Pick<ModelConfig, 'id' | 'name'>
   provider: string
+  /** The caller's own data. */
+  metadata?: Metadata | undefined
   /** The maximum cost. */
   heldFor: Price[]
 }
@@ -91,11 +94,12 @@ const newRequest = ({
   operation,
   model,
   provider,
+  metadata,
 }: MeteredOrder): NewMeteredRequest => {
   const id = requestId ?? createRequestId()
   const createdAt = new Date(timeOfRequestId(id) ?? Date.now())
   return {
-    ...{ operation, model: model.id, modelName: model.name, provider },
+    ...{ operation, model: model.id, modelName: model.name, provider, metadata },
     id,
     day: createdAt.toISOString().slice(0, 10),
     createdAt,
@@ -176,9 +180,10 @@ export const createMeter = (
     }, options)
 
   const accountOf = ({ request }: Candidate | MeteredEnding) => request.accountId
-  const limits = { inFlightMax: 4, sizeMax: 100, lockOf: accountOf }
-  const openPlain = batch(splitOnLockTimeout(openPlainTogether, accountOf, { failsFast: true }), limits)
-  const openWithLimits = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), limits)
+  const limits = { name: 'meter_end', inFlightMax: 4, sizeMax: 100, lockOf: accountOf } as const
+  const opening = { ...limits, name: 'meter_open' } as const
+  const openPlain = batch(splitOnLockTimeout(openPlainTogether, accountOf, { failsFast: true }), opening)
+  const openWithLimits = batch(splitOnLockTimeout(openTogether, accountOf, { failsFast: true }), opening)
   const endNow = batch(splitOnLockTimeout(endTogether, accountOf), limits)
   const endSoon = batch(splitOnLockTimeout(endTogether, accountOf), { ...limits, gatherMs })
 

@@ -2,8 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 import {
+  countDecimals,
   formatAmount,
   formatShare,
+  formatTableAmount,
+  formatTableQuantity,
   legsOf,
   movementBooks,
   type Movement,
@@ -102,4 +105,14 @@ test('amounts have at least the decimals of their currency', () => {
     '3.000 KWD',
   ])
   expect(formatAmount(400_000, 'JPY')).toBe('0.4 JPY')
+})
+
+test('the amounts of a table are aligned and grouped', () => {
+  expect(countDecimals([1_000_000, 1_234_500], 'USD')).toBe(4)
+  expect(countDecimals([], 'USD')).toBe(0)
+  expect(formatTableAmount(-1_234_567_000_000, 'USD', 4)).toBe('\u22121,234,567.0000')
+  expect(formatTableAmount(999_000_000, 'JPY', 0)).toBe('999')
+  expect(formatTableAmount(1, 'USD', 6)).toBe('0.000001')
+  expect(formatTableQuantity('1234567.125')).toBe('1,234,567.125')
+  expect(formatTableQuantity('12')).toBe('12')
 })

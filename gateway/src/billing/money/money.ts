@@ -67,6 +67,25 @@ const decimal = (micros: number, currency: string): string => {
   return `${micros < 0 ? '-' : ''}${whole}${decimals === '' ? '' : `.${decimals}`}`
 }
 
+const groups = (whole: string) => whole.replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** How many decimals the amounts of a table need, so that they can be aligned. */
+export const countDecimals = (amounts: number[], currency: string): number =>
+  Math.max(0, ...amounts.map((micros) => decimal(micros, currency).split('.')[1]?.length ?? 0))
+
+/** An amount for a table, with as many decimals as the others have: `−1,234.50`. */
+export const formatTableAmount = (micros: number, currency: string, decimals: number): string => {
+  const [whole = '', fraction = ''] = decimal(Math.abs(micros), currency).split('.')
+  const padded = fraction.padEnd(decimals, '0')
+  return `${micros < 0 ? '\u2212' : ''}${groups(whole)}${padded === '' ? '' : `.${padded}`}`
+}
+
+/** A decimal text with separators: `1,234.5`. */
+export const formatTableQuantity = (quantity: string): string => {
+  const [whole = '', fraction] = quantity.split('.')
+  return fraction === undefined ? groups(whole) : `${groups(whole)}.${fraction}`
+}
+
 /** An amount for messages: `12.345678 USD`. */
 export const formatAmount = (micros: number, currency: string): string =>
   `${decimal(micros, currency)} ${currency}`

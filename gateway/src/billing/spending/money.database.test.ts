@@ -42,7 +42,15 @@ const callerOf = async (
     ...(quotaMicros !== undefined && { quotaMicros }),
   })
   return {
-    ...{ keyId: id, accountId, kind, models: undefined, addresses: undefined, requestsPerMinute: undefined },
+    ...{
+      keyId: id,
+      accountId,
+      kind,
+      scopes: [],
+      models: undefined,
+      addresses: undefined,
+      requestsPerMinute: undefined,
+    },
     ...{ limits: {}, dialect: 'reference', hasQuota: quotaMicros !== undefined, currency: 'USD' },
   }
 }

@@ -110,11 +110,16 @@ export const refusalOf = (
       headers: doNotRetry,
     })
   }
-  if (power?.hasPaymentFailed === true) return new ApiError('payment_failed', { headers: doNotRetry })
-  return new ApiError('insufficient_balance', {
-    message: `The balance is too low: ${amountText(availableMicros)} available; this request needs ${amountText(hold.amountMicros)}. Top up the account and try again.`,
-    headers: doNotRetry,
-  })
+  const shortfall = `balance is too low: ${amountText(availableMicros)} available; this request needs ${amountText(hold.amountMicros)}.`
+  return power?.hasPaymentFailed === true
+    ? new ApiError('payment_failed', {
+        message: `The last payment failed, and the ${shortfall}`,
+        headers: doNotRetry,
+      })
+    : new ApiError('insufficient_balance', {
+        message: `The ${shortfall} Top up the account and try again.`,
+        headers: doNotRetry,
+      })
 }
 
 const distinctWallets = (spent: { accountId: string; wallet: Wallet }[]) => [

@@ -36,20 +36,22 @@ export const readWallets = async (
        select * from unnest($1::uuid[], $2::text[]) as given (account_id, wallet)
      ), present as materialized (
        select b.* from accounts a join balances b on b.account_id = a.id
+         left join account_budgets g on g.account_id = a.id
         where a.id = any($1::uuid[])
-          and ($3 or a.spend_cap_micros is not null
+          and ($3 or least(a.spend_cap_micros, g.spend_cap_micros) is not null
                or (b.account_id, b.wallet) in (select account_id, wallet from wanted))
         order by b.account_id, b.wallet${isLocked ? ' for update of b' : ''}
      )
      select w.account_id as "accountId", w.wallet, b.wallet is not null as "hasRow",
             coalesce(b.available_micros, 0) as "availableMicros",
             coalesce(b.spent_micros, 0) as "spentMicros", coalesce(b.spent_since, 'epoch') as "spentSince",
-            a.spend_cap_micros as "spendCapMicros",
+            least(a.spend_cap_micros, g.spend_cap_micros) as "spendCapMicros",
             s.ends_at as "subscriptionEndsAt", s.cycle_ends_at as "subscriptionCycleEndsAt",
             p.cycle_quota_micros as "cycleQuotaMicros", a.payment_state = 'failed' as "hasPaymentFailed"
        from (select account_id, wallet from wanted union select account_id, wallet from present) w
        left join present b on b.account_id = w.account_id and b.wallet = w.wallet
        join accounts a on a.id = w.account_id
+       left join account_budgets g on g.account_id = a.id
        left join subscriptions s on s.account_id = a.id
        left join plans p on p.id = s.plan_id
       order by w.account_id, w.wallet`,

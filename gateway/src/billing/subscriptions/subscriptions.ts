@@ -154,17 +154,27 @@ export const setSubscription = async (
   return subscription
 }
 
-/** Ends a subscription now; the rest of its cycle expires. */
-export const endSubscription = async (
+/** Ends the subscription of an account now, if it has one; the rest of its cycle expires. */
+export const endAnySubscription = async (
   database: Database,
-  { accountId, actor }: { accountId: string; actor: string },
-): Promise<Subscription> => {
+  { accountId, actor = systemActor }: { accountId: string; actor?: string },
+): Promise<Subscription | undefined> => {
   await lockWallet(database, accountId, wallet)
   const current = await lockSubscription(database, accountId)
-  if (current === undefined || current.hasEnded) {
-    throw new ApiError('resource_not_found', { message: 'The account has no subscription.' })
-  }
+  if (current === undefined || current.hasEnded) return undefined
   const ended = { ...current, endsAt: new Date(Math.min(Date.now(), current.endsAt.getTime())) }
   await finish(database, ended, actor)
   return { ...ended, hasEnded: true }
+}
+
+/** Ends a subscription now; the rest of its cycle expires. */
+export const endSubscription = async (
+  database: Database,
+  given: { accountId: string; actor: string },
+): Promise<Subscription> => {
+  const ended = await endAnySubscription(database, given)
+  if (ended === undefined) {
+    throw new ApiError('resource_not_found', { message: 'The account has no subscription.' })
+  }
+  return ended
 }

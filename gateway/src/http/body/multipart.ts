@@ -2,12 +2,11 @@
  * Reads a form without holding it in memory: fields are short texts, and files are spooled to disk while they arrive,
  * with their size and hash computed on the way. Everything is bounded, and a stalled sender is disconnected.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import { join } from 'node:path'
 import { Transform, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
@@ -15,6 +14,7 @@ import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Ticket } from '../../admission/admission.ts'
+import { newSpoolPath } from '../../platform/streams/spool-path.ts'
 import { fieldsOf, isBlank, type Fields, type ReceivedFile } from './fields.ts'
 import type { BodyReading } from './json-body.ts'
 import { receiveBody } from './receive-body.ts'
@@ -33,6 +33,8 @@ export interface FormLimits {
   fileNames: ReadonlySet<string>
   /** The parts that may be sent only once. */
   singleNames: ReadonlySet<string>
+  /** The parts that are lists. One is sent as `name[]` for each item, or as one text. */
+  listNames: ReadonlySet<string>
 }
 
 export interface ReceivedForm {
@@ -78,7 +80,7 @@ const spoolFile = async (
   spool: UploadSpool,
   ticket: Ticket,
 ): Promise<ReceivedFile> => {
-  const path = join(spool.directory, randomUUID())
+  const path = newSpoolPath(spool.directory)
   const hash = createHash('sha256')
   let sizeBytes = 0
   const measure = new Transform({
@@ -106,8 +108,8 @@ const spoolFile = async (
   return { path, sizeBytes, sha256: hash.digest('hex'), filename, isTruncated: stream.truncated }
 }
 
-/** Collects the text fields of a form; `name[]` is a list and `name[part]` a member of an object. */
-const createFormValues = () => {
+/** Collects the text fields of a form; `name[]` is an item of a list and `name[part]` a member of an object. */
+const createFormValues = (listNames: ReadonlySet<string>) => {
   const values = new Map<string, unknown>()
   const repeated = new Set<string>()
   /** Stores the first value. A blank value reads as absent, so it does not count as a second one. */
@@ -119,9 +121,11 @@ const createFormValues = () => {
     repeated,
     add: (name: string, value: string) => {
       if (name.endsWith('[]')) {
-        const list = values.get(name)
+        const bare = name.slice(0, -2)
+        const listName = listNames.has(bare) ? bare : name
+        const list = values.get(listName)
         if (Array.isArray(list)) list.push(value)
-        else values.set(name, [value])
+        else setOnce(values, listName, [value], listName)
         return
       }
       const nested = /^([\w-]+)\[([\w-]+)\]$/.exec(name)
@@ -168,9 +172,9 @@ export const readForm = async (
   limits: FormLimits,
   spool: UploadSpool,
 ): Promise<ReceivedForm> => {
-  const { refusedFile, fileBytesMax, fieldsBytesMax, fileNames } = limits
+  const { refusedFile, fileBytesMax, fieldsBytesMax, fileNames, listNames } = limits
   const parser = createParser(request, limits)
-  const values = createFormValues()
+  const values = createFormValues(listNames)
   const spooling: { name: string; stream: BusboyFileStream; file: Promise<ReceivedFile> }[] = []
   const dropped = new Set<string>()
   const broken = new AbortController()

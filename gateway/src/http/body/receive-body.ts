@@ -8,6 +8,7 @@ import { createGunzip } from 'node:zlib'
 import { ApiError } from '@kinora/contract/errors'
 
 import type { ArrivingUpload } from '../../admission/arriving-uploads.ts'
+import { rejection } from '../../platform/metrics/rejections.ts'
 import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
 import { watchRate, type MinimumRate, type RateWatch } from '../../platform/streams/minimum-rate.ts'
 import { yieldToEventLoop } from '../../platform/streams/yield-to-event-loop.ts'
@@ -54,14 +55,16 @@ const tooSlowRetrySeconds = '5'
 
 const tooSlow = ({ bytesPerSecondMin, factor = () => 1 }: MinimumRate) => {
   const requiredMin = Math.ceil(bytesPerSecondMin * factor())
-  return requiredMin <= bytesPerSecondMin
-    ? new ApiError('invalid_request', {
-        message: `The body arrived too slowly. Send at least ${bytesPerSecondMin} bytes per second.`,
-      })
-    : new ApiError('rate_limit_exceeded', {
-        message: `This server receives many uploads, most of them yours, and the body arrived too slowly for that: send at least ${requiredMin} bytes per second, or fewer uploads at once. Try again in ${tooSlowRetrySeconds} s.`,
-        headers: { 'retry-after': tooSlowRetrySeconds },
-      })
+  const error =
+    requiredMin <= bytesPerSecondMin
+      ? new ApiError('invalid_request', {
+          message: `The body arrived too slowly. Send at least ${bytesPerSecondMin} bytes per second.`,
+        })
+      : new ApiError('rate_limit_exceeded', {
+          message: `This server receives many uploads, most of them yours, and the body arrived too slowly for that: send at least ${requiredMin} bytes per second, or fewer uploads at once. Try again in ${tooSlowRetrySeconds} s.`,
+          headers: { 'retry-after': tooSlowRetrySeconds },
+        })
+  return rejection('slow_client', error)
 }
 
 const discarding = new WeakSet<IncomingMessage>()

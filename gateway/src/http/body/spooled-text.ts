@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, unlink, type FileHandle } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
 import { bufferPassed } from '../../platform/streams/buffer-garbage.ts'
+import { newSpoolPath } from '../../platform/streams/spool-path.ts'
 
 /** One long text as UTF-8. It can be read any number of times until its request has completed. */
 export interface SpooledText {
@@ -67,7 +67,7 @@ export const createTextSpool = (
   let names: { path: string; placeholder: string } | undefined
   const namesOfSpool = () =>
     (names ??= {
-      path: join(directory, randomUUID()),
+      path: newSpoolPath(directory),
       // Random, so that no text of a client can be mistaken for a placeholder.
       placeholder: `long-text-${randomUUID()}`,
     })

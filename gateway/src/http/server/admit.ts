@@ -1,10 +1,11 @@
-/** Admits a request before its body is read: authentication, rate limit, then the limits on work in flight. */
+/** Admits a request before its body is read: authentication, scope, rate limit, then the limits on work in flight. */
 import type { Operation } from '@kinora/contract/operation'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Admission, Ticket } from '../../admission/admission.ts'
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Caller, Operator } from '../../auth/caller.ts'
+import { assertScope } from '../../auth/key-scope.ts'
 import { assertRole } from '../../auth/operator-role.ts'
 import type { RateLimit } from '../../rate-limits/rate-limit.ts'
 
@@ -48,6 +49,7 @@ const authenticateAndLimit = async (
   }
   const caller = await authenticate(credentials)
   request.caller = caller
+  assertScope(caller, operation)
   reply.headers(await rateLimit(operation.limit ?? 'read', caller, request.addressStanding))
 }
 

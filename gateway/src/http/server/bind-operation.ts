@@ -124,7 +124,7 @@ export const bindOperation = <O extends Operation>(
   const serve = async (request: FastifyRequest, reply: FastifyReply) => {
     const query = readQuery(request)
     const queryFields = queryFieldsOf(request)
-    assertSupported(queryFields)
+    assertSupported(queryFields, 'query')
     let wantsQuote = asksForQuote(operation, queryFields)
     const sentIdentity = wantsQuote ? undefined : identityOf(operation, request)
     const { checkOrder, checkQuote } = earlyChecks(server, operation, findOverload, request, sentIdentity)
@@ -155,7 +155,7 @@ export const bindOperation = <O extends Operation>(
           ? server.waitingCreates.refusalFor(request.caller.accountId)
           : undefined
       if (refusal !== undefined) throw refusal
-      assertSupported(fields)
+      assertSupported(fields, 'body')
       wantsQuote = asksForQuote(operation, fields) || wantsQuote
     } catch (error) {
       await discard()
@@ -203,7 +203,8 @@ export const bindOperation = <O extends Operation>(
         server.closing.abortOnClose(disconnected)
         if (request.caller !== undefined && !reply.raw.destroyed) {
           const { accountId } = request.caller
-          reply.raw.once('close', server.authenticate.watch(credentialsOf(request), accountId, disconnected))
+          const { watch } = server.authenticate
+          reply.raw.once('close', watch(credentialsOf(request), operation, accountId, disconnected))
         }
         return disconnected.signal
       },

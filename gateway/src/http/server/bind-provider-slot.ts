@@ -4,6 +4,7 @@ import { addressPrefixOf } from '../../admission/address-prefix.ts'
 import type { ProviderSlots } from '../../admission/provider-slots.ts'
 import { watchReader } from '../../admission/slow-readers.ts'
 import type { Log } from '../../platform/log.ts'
+import { count } from '../../platform/metrics/metrics.ts'
 import type { Call } from '../call.ts'
 
 export interface SlotSettings {
@@ -31,6 +32,7 @@ export const bindProviderSlot = (
     const submitter = { accountId, keyId, addressPrefix: addressPrefixOf(address) }
     const slot = await providerSlots(provider, submitter, signal)
     const stopWatching = watchReader(socket, readBytesPerSecondMin, slot.isWanted, () => {
+      count('kinora.admission.rejections', { reason: 'slow_client' })
       const reason = `the client reads less than ${readBytesPerSecondMin} bytes per second`
       log.warn({ requestId, accountId, keyId, provider: provider.name, reason }, 'response.aborted')
       socket.destroy()

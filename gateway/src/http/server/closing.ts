@@ -33,12 +33,16 @@ export const createClosing = (): Closing => {
   }
 }
 
+const closeListenersMax = 20
+
 /**
  * Makes a controller that is aborted when the client disconnects. It is a function of its own because its listener
  * lives as long as the connection: created next to a request's body, it would hold that body for a whole stream.
  */
 export const abortOnDisconnect = (response: ServerResponse, closing: Closing): AbortController => {
   const disconnected = new AbortController()
+  // Each part of the server that serves the request has one.
+  response.setMaxListeners(closeListenersMax)
   response.on('close', () => {
     closing.forget(disconnected)
     if (!response.writableFinished) disconnected.abort()

@@ -9,6 +9,7 @@ import { createConnectionLimit, type ConnectionRefusal } from '../../admission/c
 import { createPacedStarts } from '../../admission/paced-starts.ts'
 import { createStallWatch } from '../../admission/stalled-connections.ts'
 import { isAddressAllowed } from '../../auth/caller.ts'
+import { count } from '../../platform/metrics/metrics.ts'
 import { createListeningSockets } from './listening-sockets.ts'
 import { createPipelining } from './pipelining.ts'
 
@@ -72,6 +73,14 @@ export const createServers = (
     const server = createServer(options, settings.serialisesRequests ? serialise(gated) : gated)
     created.push(server)
     listeningSockets.addTo(server)
+    const sockets = new Set<Socket>()
+    const closeIdle = server.closeIdleConnections.bind(server)
+    // Node takes a connection without a byte for a request that is arriving, and a closing server no longer limits its
+    // time. Clients open connections in advance, so a shutdown would wait for them.
+    server.closeIdleConnections = () => {
+      closeIdle()
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    }
     // Node's own listener sets up the parser; a refused connection never gets one.
     const serve = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection').on('connection', (socket: Socket) => {
@@ -79,12 +88,15 @@ export const createServers = (
       // Without a listener, a client that resets its connection before it is served would end the process.
       socket.on('error', () => undefined)
       if (refusal === undefined) {
+        sockets.add(socket)
+        socket.once('close', () => sockets.delete(socket))
         stalls.watch(socket)
         servePaced(socket, () => {
           for (const each of serve) each.call(server, socket)
         })
         return
       }
+      count('kinora.admission.rejections', { reason: 'connections' })
       socket.end(rawProblem(refusals[refusal]), () => socket.destroy())
     })
     return server

@@ -15,14 +15,15 @@ export interface BodySettings {
   isGuarded: boolean
 }
 
-export type FormParts = Pick<FormLimits, 'fileNames' | 'singleNames'>
+export type FormParts = Pick<FormLimits, 'fileNames' | 'singleNames' | 'listNames'>
 
 interface FormProperty {
+  type?: string
   format?: string
   'x-image'?: boolean
 }
 
-/** Which parts of an operation's form may be files, and which may come only once. Only images may be repeated. */
+/** Which parts of an operation's form may be files, may come only once, or are lists. Only images may be repeated. */
 export const formPartsOf = ({ body }: Operation): FormParts => {
   const properties = (body?.form ?? []).flatMap((schema) =>
     Object.entries((schema as { properties?: Record<string, FormProperty> }).properties ?? {}),
@@ -32,6 +33,7 @@ export const formPartsOf = ({ body }: Operation): FormParts => {
   return {
     fileNames: namesWhere(({ format }) => format === 'binary'),
     singleNames: namesWhere((property) => property['x-image'] !== true).add(dryRun),
+    listNames: namesWhere(({ type }) => type === 'array'),
   }
 }
 

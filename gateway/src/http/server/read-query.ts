@@ -1,18 +1,23 @@
 import { ApiError } from '@kinora/contract/errors'
 import { queryOfEveryCreate, type Operation } from '@kinora/contract/operation'
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 
-import { nearestName } from '../../platform/nearest-name.ts'
+import { nearestName } from '../../platform/text/nearest-name.ts'
 import { fieldsOf, type Fields } from '../body/fields.ts'
 import { readBoolean, readParameters } from '../parameters.ts'
 
 const queryNamesOf = ({ parameters, creates }: Operation) => {
   const { query: required = {}, optionalQuery } = parameters ?? {}
-  const optional = { ...optionalQuery, ...(creates === true && queryOfEveryCreate) }
+  const optional: Record<string, TSchema> = { ...optionalQuery, ...(creates === true && queryOfEveryCreate) }
   const requiredNames = Object.keys(required)
   return { optional, requiredNames, names: [...requiredNames, ...Object.keys(optional)] }
 }
+
+const repeatedly = (name: string) =>
+  new ApiError('invalid_parameter', { param: name, message: `'${name}' was given more than once.` })
+
+const isDeep = (schema: { 'x-deep-object'?: boolean } | undefined) => schema?.['x-deep-object'] === true
 
 /** A filter without effect would show an operator everything, as if everything matched. */
 const rejectUnknown = (given: object, names: string[]): void => {
@@ -23,6 +28,17 @@ const rejectUnknown = (given: object, names: string[]): void => {
     param: unknown.slice(0, 100),
     message: `There is no parameter '${unknown.slice(0, 100)}' here.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`} Use: ${names.join(', ')}.`,
   })
+}
+
+/** The members of a parameter that come as `name[member]`, as JSON text; undefined if there are none. */
+const membersOf = (name: string, given: Record<string, string | string[]>): string | undefined => {
+  const members = Object.entries(given).filter(([each]) => each.startsWith(`${name}[`) && each.endsWith(']'))
+  if (members.length === 0) return undefined
+  const repeated = members.find(([, value]) => Array.isArray(value))
+  if (repeated !== undefined) throw repeatedly(repeated[0].slice(0, 100))
+  return JSON.stringify(
+    Object.fromEntries(members.map(([each, value]) => [each.slice(name.length + 1, -1), value])),
+  )
 }
 
 /**
@@ -42,13 +58,10 @@ export const queryReader = (operation: Operation) => {
     const texts = new Map<string, string>()
     for (const name of names) {
       const value = given[name]
-      if (Array.isArray(value)) {
-        throw new ApiError('invalid_parameter', {
-          param: name,
-          message: `'${name}' was given more than once.`,
-        })
-      }
+      if (Array.isArray(value)) throw repeatedly(name)
       if (value !== undefined) texts.set(name, value)
+      const members = isDeep(optional[name]) ? membersOf(name, given) : undefined
+      if (members !== undefined) texts.set(name, members)
     }
     const { values } = readParameters(optionalSet, fieldsOf('form', texts))
     const query = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))

@@ -5,17 +5,19 @@
 import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
 
-import { nearestName } from '../../platform/nearest-name.ts'
+import { nearestName } from '../../platform/text/nearest-name.ts'
 import type { Fields } from '../body/fields.ts'
 import { dryRun } from './read-query.ts'
 
-const callbacks = ['webhook_url', 'webhook', 'callback_url', 'callback', 'notify_url']
+const webhookUrl = 'webhook_url'
+const callbacks = [webhookUrl, 'webhook', 'callback_url', 'callback', 'notify_url']
+const webhookEvents = 'webhook_events'
 /** No longer name resembles one of them. */
 const nameLengthMax = 32
 
 const reject = (param: string, message: string) => new ApiError('invalid_parameter', { param, message })
 
-const problemOf = (name: string, fields: Fields): ApiError | undefined => {
+const problemOf = (name: string, fields: Fields, known: ReadonlySet<string>): ApiError | undefined => {
   if (name.length > nameLengthMax) return undefined
   if (nearestName(name, [dryRun]) !== undefined) {
     return reject(name, `There is no parameter '${name}'. Did you mean '${dryRun}'? Nothing was created.`)
@@ -25,7 +27,15 @@ const problemOf = (name: string, fields: Fields): ApiError | undefined => {
   if (hasValue && nearestName(name, callbacks) !== undefined) {
     return reject(
       name,
-      `'${name}' is not supported: this service does not call back. Leave it out and read the status of the task, or follow its events with GET /v1/videos/{id}/events.`,
+      known.has(webhookUrl)
+        ? `There is no parameter '${name}'. Did you mean '${webhookUrl}'? Nothing was created.`
+        : `'${name}' is not supported here. Leave it out. The requests that create a video or a transcription task accept '${webhookUrl}'.`,
+    )
+  }
+  if (hasValue && known.has(webhookEvents) && nearestName(name, [webhookEvents]) !== undefined) {
+    return reject(
+      name,
+      `There is no parameter '${name}'. Did you mean '${webhookEvents}'? Nothing was created.`,
     )
   }
   if (hasValue && name === 'n' && value !== 1 && value !== '1') {
@@ -43,10 +53,12 @@ const bodyNamesOf = ({ body }: Operation): string[] =>
 /** Makes the check of an operation, for its body or for its query. */
 export const rejectUnsupported = (operation: Operation) => {
   const known = new Set([dryRun, ...bodyNamesOf(operation)])
-  return (fields: Fields): void => {
+  return (fields: Fields, part: 'body' | 'query'): void => {
     if (operation.creates !== true) return
     for (const name of fields.namesGiven()) {
-      const problem = known.has(name) ? undefined : problemOf(name, fields)
+      if (part === 'query' && known.has(name) && [webhookUrl, webhookEvents].includes(name))
+        throw reject(name, `'${name}' belongs in the body of the request. Nothing was created.`)
+      const problem = known.has(name) ? undefined : problemOf(name, fields, known)
       if (problem !== undefined) throw problem
     }
   }

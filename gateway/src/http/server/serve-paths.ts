@@ -71,10 +71,10 @@ const serveOtherMethods = (
     ...route,
     method: app.supportedMethods.filter((method) => ![...allowed, ...explained].includes(method)),
     exposeHeadRoute: false,
-    handler: async ({ method, endChecks }: FastifyRequest) => {
+    handler: async ({ method, url, endChecks }: FastifyRequest) => {
       endChecks?.()
       throw new ApiError('method_not_allowed', {
-        message: `${method} is not allowed here; use ${methods}.`,
+        message: `${method} is not allowed at ${url.replace(/\?.*/s, '').slice(0, 200)}; use ${methods}.`,
         headers: { allow: methods },
       })
     },

@@ -16,6 +16,8 @@ import type { Authenticate } from '../../auth/authenticate.ts'
 import { isAddressAllowed } from '../../auth/caller.ts'
 import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
 import type { Log } from '../../platform/log.ts'
+import { measure } from '../../platform/metrics/metrics.ts'
+import { countRejection } from '../../platform/metrics/rejections.ts'
 import { createRequestId } from '../../platform/request-id.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
@@ -40,6 +42,7 @@ import { serveHealthChecks, type Readiness } from './health-checks.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
 import { refuseOverload } from './refuse-overload.ts'
 import { refuseUnknownPath, servePaths, type Audience } from './serve-paths.ts'
+import { traceRequests } from './trace-requests.ts'
 
 export interface ServerSettings extends ConnectionSettings {
   /** Everything that will be bound to this server. */
@@ -93,13 +96,33 @@ const headersOfEveryReply = (requestId: string, audience: Audience) => ({
   'cache-control': 'no-store',
 })
 
+const measureRequest = (
+  operation: string | undefined,
+  status: number,
+  problem: ApiError | undefined,
+  elapsedMs: number,
+) => {
+  countRejection(problem)
+  measure('http.server.request.duration', elapsedMs / 1000, {
+    operation: operation ?? 'none',
+    'http.response.status_code': String(status),
+    'error.type': problem?.code,
+  })
+}
+
+const clientRequestId = /^[\w.:-]{1,64}$/
+
+/** Only what has the form of an id, because any other text could be about anything. */
+const clientRequestIdOf = ({ 'x-client-request-id': given }: IncomingMessage['headers']) =>
+  typeof given === 'string' && clientRequestId.test(given) ? given : undefined
+
 const logLine = (request: FastifyRequest, statusCode: number, elapsedMs: number) => ({
   requestId: request.id,
-  clientRequestId: request.headers['x-client-request-id'],
+  clientRequestId: clientRequestIdOf(request.headers),
   operation: request.routeOptions.config.operation,
   method: request.method,
   // The route and not the URL, because a URL may contain a signature or a user's text.
-  path: request.routeOptions.url,
+  path: request.routeOptions.url ?? '(unknown)',
   model: request.details?.model,
   taskId: request.details?.taskId,
   status: statusCode,
@@ -225,8 +248,11 @@ export const createServer = (
         discardBody(request)
         stopLingering(request)
       },
-      onRefused: (operation, { code }) =>
-        requestLog.countOverload({ operation, status: errors[code].status }),
+      onRefused: (operation, error) => {
+        const { status } = errors[error.code]
+        measureRequest(operation, status, error, 0)
+        requestLog.countOverload({ operation, status })
+      },
     }),
   )
   const app = fastify({
@@ -308,6 +334,7 @@ export const createServer = (
     listeningSocketsClosed = servers.closeListeningSockets()
   })
 
+  traceRequests(app)
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOfEveryReply(request.id, audienceOf(request)))
     forwardedFor(request.raw)
@@ -324,7 +351,9 @@ export const createServer = (
     stopLingering(request.raw)
     // A response that began before the shutdown has not told its client that the connection will be closed.
     if (isClosing) setImmediate(servers.closeIdle)
-    if (request.routeOptions.config.isHealthCheck === true) return
+    const { isHealthCheck, operation } = request.routeOptions.config
+    if (isHealthCheck === true) return
+    measureRequest(operation, reply.statusCode, request.problem, reply.elapsedTime)
     const completed = completedRequest(request, reply)
     const isCountedOnly = isAnonymousRefusal(completed)
     const isOverload = isOverloadRefusal(completed, isCreate(request))

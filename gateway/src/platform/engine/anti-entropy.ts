@@ -1,3 +1,4 @@
+import { noteInvocations } from './invocation-metrics.ts'
 /**
  * Compares the open tasks in the database with the invocations of the engine, and repairs the difference. It is the only
  * repair: everything else relies on the engine, which may have been emptied, restored from a copy, or told to kill an
@@ -13,6 +14,8 @@ import { parseRunKey, runKey, type Run } from './run-key.ts'
 export interface EngineLoop {
   loop: string
   key: string
+  /** It has work that was due long ago, so a wake-up was lost. */
+  isOverdue?: boolean
 }
 
 /** The open tasks of one kind. */
@@ -37,7 +40,7 @@ export interface CheckDependencies {
 export interface EngineCheck {
   openTasks: number
   invocations: number
-  /** Loops that did not run and were woken, as `loop/key`. */
+  /** Loops that did not run, or had missed a wake-up, and were woken, as `loop/key`. */
   woken: string[]
   /** Tasks that got a new run, because the engine did not carry them. */
   lost: number
@@ -86,23 +89,25 @@ const restart = async (engine: Engine, { service, renew }: CarriedTasks, runs: R
   return count
 }
 
-/** Ends invocations that wait for nothing: their task has ended, or has a newer run. */
+/** Ends invocations that wait for nothing: their task has ended, or has a newer run. Returns those it has found. */
 const killOutdated = async (
   engine: Engine,
   tasks: CarriedTasks,
   invocations: Invocation[],
   known: Set<string>,
-): Promise<number> => {
+): Promise<{ outdated: Invocation[]; killed: number }> => {
   const candidates = invocations.filter((each) => isResting(each) && !known.has(each.key))
-  let count = 0
+  const found: Invocation[] = []
+  let killed = 0
   for (const chunk of chunksOf(candidates)) {
     const current = await tasks.readRuns(chunk.map(({ key }) => parseRunKey(key).taskId))
     const keys = new Set(current.map(runKey))
     const outdated = chunk.filter(({ key }) => !keys.has(key))
-    const killed = await Promise.allSettled(outdated.map(({ id }) => engine.kill(id)))
-    count += killed.filter(({ status }) => status === 'fulfilled').length
+    found.push(...outdated)
+    const kills = await Promise.allSettled(outdated.map(({ id }) => engine.kill(id)))
+    killed += kills.filter(({ status }) => status === 'fulfilled').length
   }
-  return count
+  return { outdated: found, killed }
 }
 
 /** Checks everything once. It fails if the engine or the database does not respond; the next check goes on. */
@@ -112,13 +117,14 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
   const wanted = await loops()
   const services = [...new Set([...wanted.map(({ loop }) => loop), ...carried.map(({ service }) => service)])]
   const invocations = await readInvocations(engine, services)
+  noteInvocations(invocations)
   const byService = Map.groupBy(invocations, ({ service }) => service)
   const running = new Set(invocations.map(({ service, key }) => `${service}/${key}`))
 
-  const stopped = wanted.filter(({ loop, key }) => !running.has(`${loop}/${key}`))
+  const stopped = wanted.filter(
+    ({ loop, key, isOverdue = false }) => isOverdue || !running.has(`${loop}/${key}`),
+  )
   await Promise.allSettled(stopped.map(({ loop, key }) => engine.startLoop(loop, key)))
-  const paused = invocations.filter(({ status }) => status === 'paused')
-  await Promise.allSettled(paused.map(({ id }) => engine.resume(id)))
 
   const check = {
     openTasks: runsOf.reduce((sum, runs) => sum + runs.length, 0),
@@ -126,9 +132,10 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
     woken: stopped.map(({ loop, key }) => `${loop}/${key}`),
     lost: 0,
     overdue: 0,
-    resumed: paused.length,
+    resumed: 0,
     killed: 0,
   }
+  const ended = new Set<Invocation>()
   for (const [index, tasks] of carried.entries()) {
     const runs = runsOf[index] ?? []
     const ofTasks = byService.get(tasks.service) ?? []
@@ -144,8 +151,13 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
       tasks,
       overdue.filter((run) => !busyKeys.has(runKey(run))),
     )
-    check.killed += await killOutdated(engine, tasks, ofTasks, new Set(runs.map(runKey)))
+    const { outdated, killed } = await killOutdated(engine, tasks, ofTasks, new Set(runs.map(runKey)))
+    check.killed += killed
+    for (const each of outdated) ended.add(each)
   }
+  const paused = invocations.filter((each) => each.status === 'paused' && !ended.has(each))
+  await Promise.allSettled(paused.map(({ id }) => engine.resume(id)))
+  check.resumed = paused.length
   const { woken, lost, overdue, resumed, killed } = check
   return { ...check, repairs: woken.length + lost + overdue + resumed + killed }
 }

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import * as restate from '@restatedev/restate-sdk'
 
+import { createTickLag, measureInvocation } from './invocation-metrics.ts'
 import { sendRun, type RunStart } from './run-service.ts'
 import type { RunningSteps } from './running-steps.ts'
 
@@ -22,8 +23,8 @@ const options = {
 
 /** What a tick has found to do for the engine. */
 export interface Ticked {
-  /** When the next tick is due, in milliseconds from now. */
-  nextMs: number
+  /** When the next tick is due, in milliseconds from now; without it, the loop waits to be woken. */
+  nextMs?: number
   /** Runs to start. */
   starts?: RunStart[]
 }
@@ -74,22 +75,26 @@ export const loop = (
   steps: RunningSteps,
   work: (key: string, tickId: string) => Promise<Ticked>,
 ) => {
+  const lag = createTickLag(name)
   const object = restate.object({
     name,
     options,
     handlers: {
       tick: async (ctx: restate.ObjectContext, cause?: TickCause): Promise<void> => {
+        lag.arrived(ctx.key, cause?.schedule)
         const last = (await ctx.get<LoopState>('loop')) ?? initially
         if (cause?.schedule !== undefined && cause.schedule !== last.schedule) return
         const tickId = ctx.rand.uuidv4()
-        const { nextMs, starts = [] } = await ctx.run('tick', () =>
-          steps.run(() => runInTime(() => work(ctx.key, tickId))),
+        const { nextMs = Number.MAX_SAFE_INTEGER, starts = [] } = await ctx.run('tick', () =>
+          measureInvocation(name, () => steps.run(() => runInTime(() => work(ctx.key, tickId)))),
         )
         for (const start of starts) sendRun(ctx, start)
         // The scheduled tick was scheduled earlier and not for later, so it is early enough.
         if (cause?.isWakeUp === true && last.delayMs <= nextMs) return
         const schedule = last.schedule + 1
         ctx.set('loop', { schedule, delayMs: nextMs })
+        if (nextMs === Number.MAX_SAFE_INTEGER) return
+        lag.expected(ctx.key, schedule, nextMs)
         ctx
           .objectSendClient<typeof object>({ name }, ctx.key)
           .tick({ schedule }, restate.rpc.sendOpts({ delay: { milliseconds: nextMs } }))

@@ -1,6 +1,7 @@
 /** The runs of tasks, as services of the engine. */
 import * as restate from '@restatedev/restate-sdk'
 
+import { measureInvocation } from './invocation-metrics.ts'
 import { runKey, type Run } from './run-key.ts'
 import type { RunningSteps } from './running-steps.ts'
 
@@ -37,7 +38,9 @@ export const runService = <Input extends object>(
     options,
     handlers: {
       run: (_ctx: restate.Context, { taskId, run, ...input }: Run & Partial<Input>): Promise<void> =>
-        steps.run(() => work({ taskId, run }, input as unknown as Partial<Input>)),
+        measureInvocation(name, () =>
+          steps.run(() => work({ taskId, run }, input as unknown as Partial<Input>)),
+        ),
     },
   })
 

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as restate from '@restatedev/restate-sdk'
 
 import type { AllowedHosts } from '../allowed-hosts.ts'
+import { summarizeError } from '../describe-error.ts'
 import type { Log } from '../log.ts'
 import type { RunningSteps } from './running-steps.ts'
 
@@ -49,7 +50,9 @@ export const serveEngine = async (
     logger: ({ level, context }, message: unknown, ...rest: unknown[]) => {
       const severity = level.toLowerCase()
       if (severity !== 'error' && severity !== 'warn') return
-      const detail = [message, ...rest].map(String).join(' ')
+      const detail = [message, ...rest]
+        .map((each) => (each instanceof Error ? summarizeError(each) : String(each)))
+        .join(' ')
       log.warn({ target: context?.invocationTarget, detail }, 'engine.attempt-failed')
     },
   })

@@ -5,6 +5,7 @@
 import type { Log } from '../log.ts'
 import type { Postgres } from '../postgres.ts'
 import { checkEngine, type CheckDependencies } from './anti-entropy.ts'
+import { countFindings } from './invocation-metrics.ts'
 import { claimJob } from './tick-store.ts'
 
 export interface SupervisorDependencies extends CheckDependencies {
@@ -19,6 +20,11 @@ const everyMs = 10_000
 /** So many open tasks are compared at a time; with more, the comparison takes longer and is made less often. */
 const tasksPerInterval = 10_000
 const untilReachedMs = 500
+
+/** Recorded by every worker that reaches the engine. Without it for `heartbeatSecondsMax`, no task progresses. */
+export const heartbeat = { loop: 'engine', key: 'heartbeat' } as const
+export const heartbeatSecondsMax = 60
+const heartbeatEveryMs = 8_000
 
 export const superviseEngine = async (
   dependencies: SupervisorDependencies,
@@ -40,12 +46,14 @@ export const superviseEngine = async (
     // Shorter than the interval, so that the check of a worker that died is not missed.
     if (!(await claimJob(postgres, 'engine', 'check', intervalMs * 0.8))) return
     const check = await checkEngine(dependencies)
+    countFindings(check)
     intervalMs = everyMs * Math.max(1, Math.ceil(check.openTasks / tasksPerInterval))
     if (check.repairs > 0) log.warn(check, 'engine.repaired')
   }
   const check = async () => {
     try {
       await register()
+      await claimJob(postgres, heartbeat.loop, heartbeat.key, heartbeatEveryMs)
       await compare()
     } catch (error) {
       log.warn({ err: error }, 'engine.unreachable')

@@ -38,6 +38,20 @@ export const claimJob = async (
   return rowCount === 1
 }
 
+/** The seconds since a periodic job was last claimed; undefined if it never was. */
+export const findJobAge = async (
+  database: Database,
+  loop: string,
+  key: string,
+): Promise<number | undefined> => {
+  const { rows } = await database.query<{ seconds: number }>(
+    `select extract(epoch from clock_timestamp() - ticked_at)::double precision as seconds
+       from ticks where loop = $1 and key = $2 and id = ''`,
+    [loop, key],
+  )
+  return rows[0]?.seconds
+}
+
 /** Deletes ticks that no worker can repeat any more. */
 export const removeOldTicks = async (database: Database): Promise<void> => {
   await database.query(`delete from ticks where id <> '' and ticked_at < now() - interval '1 hour'`)

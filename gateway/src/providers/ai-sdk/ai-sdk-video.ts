@@ -33,6 +33,7 @@ export interface AiSdkSettings {
   baseUrl: string
   apiKey: string | undefined
   connections: number
+  traceparent?: boolean | undefined
   resultOrigins: string[]
   package: string
   factory?: string

@@ -22,6 +22,7 @@ export interface FalVideoSettings {
   baseUrl: string
   apiKey: string
   connections?: number | undefined
+  traceparent?: boolean | undefined
   resultOrigins?: string[] | undefined
   input: ModelInput
   /** Replaces `input` for single models, by the vendor's name of the model. */
@@ -52,6 +53,7 @@ export function falVideo(settings: FalVideoSettings): VideoProvider {
     baseUrl: settings.baseUrl,
     credential: { authorization: `Key ${settings.apiKey}` },
     connections: settings.connections,
+    traceparent: settings.traceparent,
     resultOrigins: settings.resultOrigins,
   })
   const base = new URL(settings.baseUrl)

@@ -55,8 +55,8 @@ export const fal = protocol({
         'Models to use instead of others for jobs with an image, such as `{owner/app/text-to-video: owner/app/image-to-video}`.',
     }),
   }),
-  connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
-    video: falVideo({ baseUrl, apiKey: apiKey ?? '', connections, resultOrigins, ...own }),
+  connect: ({ baseUrl, apiKey, connections, traceparent, resultOrigins }, own) => ({
+    video: falVideo({ baseUrl, apiKey: apiKey ?? '', connections, traceparent, resultOrigins, ...own }),
     access: falAccess({ baseUrl, apiKey }),
   }),
 })

@@ -15,6 +15,7 @@ export interface GeminiSettings {
   project?: string | undefined
   location: string
   connections?: number | undefined
+  traceparent?: boolean | undefined
   resultOrigins?: string[] | undefined
 }
 
@@ -32,8 +33,8 @@ export interface GeminiApi {
 }
 
 export function geminiApi(settings: GeminiSettings): GeminiApi {
-  const { api, apiKey, connections, resultOrigins } = settings
-  const common = { connections, resultOrigins, failureOf: failureOfGemini }
+  const { api, apiKey, connections, traceparent, resultOrigins } = settings
+  const common = { connections, traceparent, resultOrigins, failureOf: failureOfGemini }
   if (api === 'developer') {
     return {
       host: new URL(settings.baseUrl).host,

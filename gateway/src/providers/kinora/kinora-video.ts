@@ -20,6 +20,7 @@ export interface KinoraVideoSettings {
   endpoints: 'ask' | 'create'
   results: 'link' | 'bytes'
   connections?: number | undefined
+  traceparent?: boolean | undefined
   resultOrigins?: string[] | undefined
 }
 
@@ -37,6 +38,7 @@ export function kinoraVideo(settings: KinoraVideoSettings): VideoProvider {
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     connections: settings.connections,
+    traceparent: settings.traceparent,
     resultOrigins: settings.resultOrigins,
   })
   const endpointsOf = settings.endpoints === 'ask' ? endpointsAt(upstream) : async () => createOnly

@@ -28,8 +28,8 @@ export const kinora = protocol({
         'if its URLs are not reachable from here.',
     }),
   }),
-  connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
-    video: kinoraVideo({ baseUrl, apiKey, connections, resultOrigins, ...own }),
+  connect: ({ baseUrl, apiKey, connections, traceparent, resultOrigins }, own) => ({
+    video: kinoraVideo({ baseUrl, apiKey, connections, traceparent, resultOrigins, ...own }),
     access: oftenPublicDocument({ baseUrl: baseUrl.replace(/\/v1\/*$/, ''), apiKey }, '/v1/models'),
   }),
 })

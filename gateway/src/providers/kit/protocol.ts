@@ -10,6 +10,8 @@ export interface Connection {
   apiKey: string | undefined
   /** Maximum of open connections per origin. */
   connections: number
+  /** Whether calls carry the header `traceparent` of their trace. */
+  traceparent?: boolean | undefined
   /** Origins with private addresses that results may be downloaded from. */
   resultOrigins: string[]
   ffmpegPath: string

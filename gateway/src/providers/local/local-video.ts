@@ -11,11 +11,12 @@ import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../port/vi
 
 export interface LocalVideoSettings {
   baseUrl: string
+  traceparent?: boolean | undefined
 }
 
 /** The built-in provider. Jobs are stored under our task id, so submits are idempotent. */
 export function localVideo(settings: LocalVideoSettings): VideoProvider {
-  const upstream = upstreamAt({ baseUrl: settings.baseUrl })
+  const upstream = upstreamAt({ baseUrl: settings.baseUrl, traceparent: settings.traceparent })
 
   async function submit(job: VideoJob, signal: AbortSignal): Promise<Opaque> {
     const { model, prompt, seconds, width, height, watermark, style, sound, source } = job

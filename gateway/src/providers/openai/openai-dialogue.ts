@@ -25,6 +25,7 @@ export interface OpenAiDialogueSettings {
   /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
+  traceparent?: boolean | undefined
   /** The built-in provider uses the same protocol and also reports its engine. */
   isOurs: boolean
 }
@@ -41,6 +42,7 @@ export function openAiDialogue(settings: OpenAiDialogueSettings): DialogueProvid
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
+    traceparent: settings.traceparent,
     isOurs,
     // A reply uses its connection until it is complete.
     connections: 256,

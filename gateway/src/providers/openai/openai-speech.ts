@@ -10,6 +10,7 @@ export interface OpenAiSpeechSettings {
   /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
+  traceparent?: boolean | undefined
   /** The built-in provider uses the same protocol, reports its engine, and does not follow instructions. */
   isOurs: boolean
   /** Timeout until the first byte. */
@@ -41,6 +42,7 @@ export function openAiSpeech(settings: OpenAiSpeechSettings): SpeechProvider {
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
+    traceparent: settings.traceparent,
     isOurs,
     // A speech uses its connection until it has been played.
     connections: 512,

@@ -20,6 +20,7 @@ export interface OpenAiTranscriptionSettings {
   /** With or without `/v1` at the end. */
   baseUrl: string
   apiKey: string | undefined
+  traceparent?: boolean | undefined
   /** The built-in provider uses the same protocol and also reports its engine. */
   isOurs: boolean
 }
@@ -35,6 +36,7 @@ export function openAiTranscription(settings: OpenAiTranscriptionSettings): Tran
   const upstream = upstreamAt({
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
+    traceparent: settings.traceparent,
     isOurs,
     // A recording uses its connection until it is transcribed.
     connections: 512,

@@ -22,6 +22,7 @@ export interface OpenAiVideoSettings {
   /** `link` if the status has the URL of the video; default `bytes`, below the job. */
   results?: 'bytes' | 'link' | undefined
   connections?: number | undefined
+  traceparent?: boolean | undefined
   resultOrigins?: string[] | undefined
 }
 
@@ -37,6 +38,7 @@ export function openAiVideo(settings: OpenAiVideoSettings): VideoProvider {
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     connections: settings.connections,
+    traceparent: settings.traceparent,
     resultOrigins: settings.resultOrigins,
   })
 

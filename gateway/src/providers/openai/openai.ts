@@ -8,7 +8,12 @@ import { openAiSpeech } from './openai-speech.ts'
 import { openAiTranscription } from './openai-transcription.ts'
 import { openAiVideo } from './openai-video.ts'
 
-export const openAiAudio = (settings: { baseUrl: string; apiKey: string | undefined; isOurs: boolean }) => ({
+export const openAiAudio = (settings: {
+  baseUrl: string
+  apiKey: string | undefined
+  traceparent?: boolean | undefined
+  isOurs: boolean
+}) => ({
   speech: openAiSpeech(settings),
   transcription: openAiTranscription(settings),
   dialogue: openAiDialogue(settings),
@@ -34,9 +39,9 @@ export const openAi = protocol({
         'How a finished video is downloaded: `bytes` from the content path of the job, or `link` from the URL in its status.',
     }),
   }),
-  connect: ({ baseUrl, apiKey, connections, resultOrigins }, own) => ({
-    video: openAiVideo({ baseUrl, apiKey: apiKey ?? '', connections, resultOrigins, ...own }),
-    ...openAiAudio({ baseUrl, apiKey, isOurs: false }),
+  connect: ({ baseUrl, apiKey, connections, traceparent, resultOrigins }, own) => ({
+    video: openAiVideo({ baseUrl, apiKey: apiKey ?? '', connections, traceparent, resultOrigins, ...own }),
+    ...openAiAudio({ baseUrl, apiKey, traceparent, isOurs: false }),
     // The list of models is free, and the one call that every service with this protocol has.
     access: oftenPublicDocument({ baseUrl: baseUrl.replace(/\/v1\/*$/, ''), apiKey }, '/v1/models'),
   }),

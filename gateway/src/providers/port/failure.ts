@@ -1,6 +1,6 @@
 /**
- * The kinds of provider failures. Only the kind decides what happens next. The message is for the operator's log and
- * never reaches a caller.
+ * The kinds of provider failures. Only the kind decides what happens next. The message may quote the
+ * vendor, and with it the job: it is for the task's attempts, and reaches neither a caller nor the log.
  *
  * - `not_delivered`: the provider certainly did not accept the job (refused connection, DNS). May be retried.
  * - `busy`: the provider has no capacity now (429, 503). May be retried, after `retryAfterMs` if given.
@@ -21,7 +21,7 @@ export class ProviderFailure extends Error {
   readonly retryAfterMs: number | undefined
   /** A public error code, if the provider reported a precise reason. */
   readonly code: string | undefined
-  /** The HTTP status of the response, if it is more precise than the kind; undefined without a response. */
+  /** The HTTP status of the response; undefined without one. */
   readonly status: number | undefined
   /** A message that may be shown to the caller unchanged; only the built-in provider gives one. */
   readonly forCaller: string | undefined

@@ -50,6 +50,7 @@ export interface ReplicateSettings {
   baseUrl: string
   apiKey: string | undefined
   connections?: number | undefined
+  traceparent?: boolean | undefined
   resultOrigins?: string[] | undefined
   input: ModelInput
   fixed: Record<string, unknown>
@@ -62,6 +63,7 @@ export function replicateVideo(settings: ReplicateSettings): VideoProvider {
     baseUrl: settings.baseUrl.replace(/\/v1\/*$/, ''),
     apiKey: settings.apiKey,
     connections: settings.connections,
+    traceparent: settings.traceparent,
     resultOrigins: settings.resultOrigins,
   })
 

@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream'
 
+import { ApiError } from '@kinora/contract/errors'
+
 /** A stream is larger than the caller allows. */
 export class FileTooLarge extends RangeError {
   constructor(sizeBytesMax: number) {
@@ -13,6 +15,18 @@ export class MediaNotFound extends Error {
   constructor(key: string, options?: ErrorOptions) {
     super(`the media store has no object ${key}`, options)
     this.key = key
+  }
+}
+
+/** The store cannot be used now: it cannot be reached, is full, or refuses its credentials. A customer can only try again later. */
+export class MediaStoreUnavailable extends ApiError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super('service_unavailable', {
+      message: 'The media storage is unavailable at the moment. Try again later.',
+      detail: reason,
+      headers: { 'retry-after': '10' },
+      ...options,
+    })
   }
 }
 
@@ -45,7 +59,7 @@ export interface ObjectInfo {
 }
 
 /** The headers of the response to a presigned URL, and how long it is valid. */
-interface PresignOptions {
+interface PresignOptions extends Abortable {
   contentType: string
   disposition: string
   expiresInSeconds: number
@@ -84,6 +98,8 @@ export interface MediaStore {
   removeMany: (keys: string[]) => Promise<void>
   /** Lists a folder recursively. An object has the time at which this store received it. */
   list: (folder: string) => AsyncIterable<{ key: string; sizeBytes: number; storedAt: Date }>
-  /** Makes a URL that opens the object without this service; undefined if the store has none. Nobody may store such a URL. */
-  presign?: (key: string, options: PresignOptions) => Promise<string>
+  /** What is wrong with the store now, in words for an operator. A store without it has no state of its own. */
+  findProblem?: () => Promise<string | undefined>
+  /** Makes a URL that opens the object without this service, if the store of the object has such URLs. Nobody may store it. */
+  presign?: (key: string, options: PresignOptions) => Promise<string | undefined>
 }

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { createWriteStream, type Stats } from 'node:fs'
-import { opendir, rm, stat } from 'node:fs/promises'
+import { opendir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
+import { isOwnSpoolFile, newSpoolPath } from '../../platform/streams/spool-path.ts'
 import { createMeasure } from './measure-stream.ts'
 
 export interface SpooledFile {
@@ -23,26 +23,28 @@ export interface Spool {
     source: Readable,
     options: { sizeBytesMax: number; signal?: AbortSignal | undefined },
   ) => Promise<SpooledFile>
-  list: () => AsyncIterable<{ path: string; writtenAt: Date }>
+  list: () => AsyncIterable<{ path: string; usedAt: Date }>
+  /** Marks the files of this process as used, so that no other process takes them for leftovers. */
+  markUsed: (now: Date) => Promise<void>
   /** Removes a file that a process left behind. */
   remove: (path: string) => Promise<void>
 }
 
-const statIfExists = async (path: string): Promise<Stats | undefined> => {
-  try {
-    return await stat(path)
-  } catch (error) {
-    // A file may be removed while the directory is listed.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+/** A file may be removed while the directory is listed. */
+const ignoreMissing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== 'ENOENT') throw error
 }
+
+const statIfExists = (path: string): Promise<Stats | undefined> => stat(path).catch(ignoreMissing)
+
+/** The directory is made when something is written. */
+const openIfExists = async (directory: string) => (await opendir(directory).catch(ignoreMissing)) ?? []
 
 export const createSpool = (directory: string): Spool => ({
   directory,
-  newPath: () => join(directory, randomUUID()),
+  newPath: () => newSpoolPath(directory),
   write: async (source, { sizeBytesMax, signal }) => {
-    const path = join(directory, randomUUID())
+    const path = newSpoolPath(directory)
     const measure = createMeasure(sizeBytesMax)
     const file = createWriteStream(path, { mode: 0o600, flush: true })
     try {
@@ -54,10 +56,16 @@ export const createSpool = (directory: string): Spool => ({
     return { path, ...measure.result() }
   },
   list: async function* () {
-    for await (const entry of await opendir(directory)) {
+    for await (const entry of await openIfExists(directory)) {
       const path = join(directory, entry.name)
       const found = await statIfExists(path)
-      if (found?.isFile() === true) yield { path, writtenAt: found.mtime }
+      // A copy has the time of modification of its original, so the time of its own last change counts too.
+      if (found?.isFile() === true) yield { path, usedAt: new Date(Math.max(found.mtimeMs, found.ctimeMs)) }
+    }
+  },
+  markUsed: async (now) => {
+    for await (const { name } of await openIfExists(directory)) {
+      if (isOwnSpoolFile(name)) await utimes(join(directory, name), now, now).catch(ignoreMissing)
     }
   },
   remove: (path) => rm(path, { force: true }),

@@ -12,6 +12,9 @@ export interface Bucket {
   encryption: { algorithm: 'AES256' | 'aws:kms'; kmsKeyId: string | undefined } | undefined
 }
 
+/** A bucket, or the path of a directory. */
+export type StorePlace = Bucket | string
+
 export const bucketUrlForm =
   's3://bucket/prefix?region=…&endpoint=…&path_style=true&encryption=AES256|aws:kms&kms_key=…'
 

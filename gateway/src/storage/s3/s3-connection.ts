@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 import type { S3Client } from '@aws-sdk/client-s3'
 
+import { MediaStoreUnavailable } from '../port/media-store.ts'
 import type { Bucket } from './bucket-url.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -22,7 +23,10 @@ export interface S3Connection {
   sdk: Sdk
   client: S3Client
   limits: S3Limits
-  /** Sends a request and repeats it after a temporary failure. `send` is called once per attempt. */
+  /**
+   * Sends a request and repeats it after a temporary failure. `send` is called once per attempt. A failure that is not about the
+   * object is a `MediaStoreUnavailable`.
+   */
   call: <Output>(
     send: (abortSignal: AbortSignal) => Promise<Output>,
     options?: CallOptions,
@@ -71,6 +75,19 @@ export const isTemporary = (error: unknown): boolean => {
   )
 }
 
+/** Whether a response is about the object of a request, such as one that does not exist. */
+const isAboutObject = (error: unknown): boolean => {
+  const status = statusOf(error)
+  if (status === undefined || nameOf(error) === 'NoSuchBucket') return false
+  return !isTemporary(error) && ![301, 307, 401, 403, 507].includes(status)
+}
+
+/** The name says more than the message for errors of S3, and the code for errors of the network. */
+export const reasonOf = (error: unknown): string => {
+  const { name, code, message } = error as S3Error & Error
+  return `${code ?? name}: ${message}`
+}
+
 /** Waits before the next attempt, longer each time, and not beyond the signal. */
 export const backOff = (attempt: number, signal: AbortSignal | undefined): Promise<void> =>
   wait(firstBackoffMs * 2 ** attempt * (0.5 + Math.random() / 2), undefined, signal && { signal })
@@ -79,16 +96,23 @@ class S3TimeoutError extends Error {
   override name = 'TimeoutError'
 }
 
-/** One attempt. The timer ends when the response begins; later, the body has its own limits. */
-const attempt = async <Output>(
+/**
+ * One attempt. The timer ends when the response begins; later, the body has its own limits. Something before the request, such
+ * as a provider of credentials, may not end with the signal, so it is not awaited any longer.
+ */
+export const attempt = async <Output>(
   send: (abortSignal: AbortSignal) => Promise<Output>,
   { signal, timeoutMs }: CallOptions & { timeoutMs: number },
 ): Promise<Output> => {
   signal?.throwIfAborted()
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), timeoutMs)
+  const stop = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
+  const { promise: stopped, reject } = Promise.withResolvers<never>()
+  const abandon = () => reject(stop.reason as Error)
+  stop.addEventListener('abort', abandon)
   try {
-    return await send(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
+    return await Promise.race([send(stop), stopped])
   } catch (error) {
     signal?.throwIfAborted()
     throw late.signal.aborted
@@ -96,6 +120,7 @@ const attempt = async <Output>(
       : error
   } finally {
     clearTimeout(timer)
+    stop.removeEventListener('abort', abandon)
   }
 }
 
@@ -145,7 +170,9 @@ export const connectS3 = async (
         try {
           return await attempt(send, { timeoutMs: limits.responseMs, ...options })
         } catch (error) {
-          if (index === attemptsMax || options.signal?.aborted === true || !isTemporary(error)) throw error
+          if (options.signal?.aborted === true || isAboutObject(error)) throw error
+          if (index === attemptsMax || !isTemporary(error))
+            throw new MediaStoreUnavailable(reasonOf(error), { cause: error })
           await backOff(index, options.signal)
         }
       }

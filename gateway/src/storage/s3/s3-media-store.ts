@@ -10,14 +10,32 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 import { createMeasure } from '../port/measure-stream.ts'
-import { MediaNotFound, MediaNotRemoved, type ByteRange, type MediaStore } from '../port/media-store.ts'
+import {
+  MediaNotFound,
+  MediaNotRemoved,
+  MediaStoreUnavailable,
+  type ByteRange,
+  type MediaStore,
+} from '../port/media-store.ts'
 import type { Spool } from '../port/spool.ts'
 import type { Bucket } from './bucket-url.ts'
 import { createResumingStream } from './resuming-stream.ts'
-import { connectS3, defaultLimits, isTemporary, nameOf, statusOf, type CallOptions } from './s3-connection.ts'
+import {
+  attempt,
+  connectS3,
+  defaultLimits,
+  isTemporary,
+  nameOf,
+  reasonOf,
+  statusOf,
+  type CallOptions,
+} from './s3-connection.ts'
 import { upload, type UploadOptions } from './upload.ts'
 
 const removalsPerRequest = 1_000
+const readBytes = 1_048_576
+/** Shorter than the time limit of a health check. */
+const probeTimeoutMs = 1_500
 const writtenAtName = 'written-at'
 
 const spreadOf = (key: string) => createHash('sha256').update(key).digest('hex').slice(0, 2)
@@ -35,6 +53,14 @@ const toKey = (prefix: string, objectKey: string): string => {
 
 const sizeInRange = (contentRange: string | undefined): number => Number(contentRange?.split('/')[1])
 
+/** The response to a request for the bucket itself has no text. */
+const problemOfBucket = (error: unknown): string => {
+  const status = statusOf(error)
+  if (status === 404) return 'it does not exist'
+  if (status === 403) return 'access is denied; check the credentials, and the rights of their user'
+  return status === undefined ? reasonOf(error) : `it responds with status ${status}`
+}
+
 const tooShort = (key: string, sizeBytes: number) =>
   new Error(`${key} has ${sizeBytes} bytes, and more were expected`)
 
@@ -42,7 +68,7 @@ export const createS3MediaStore = async (
   bucket: Bucket,
   spool: Spool,
   limits = defaultLimits,
-): Promise<MediaStore & { assertUsable: () => Promise<void> }> => {
+): Promise<MediaStore & { assertUsable: (setting: string) => Promise<void> }> => {
   const connection = await connectS3(bucket, limits)
   const { sdk, client, call } = connection
   const { name: Bucket, prefix, encryption } = bucket
@@ -69,17 +95,26 @@ export const createS3MediaStore = async (
     }
   }
 
-  const putStream = (key: string, source: Readable, options: UploadOptions, writtenAt?: Date) =>
-    upload(
-      connection,
-      {
-        ...locate(key),
-        ...encrypted,
-        ...(writtenAt !== undefined && { Metadata: { [writtenAtName]: writtenAt.toISOString() } }),
-      },
-      source,
-      options,
-    )
+  /** Why the last object could not be written. A bucket that is full can still be read. */
+  let writeProblem: string | undefined
+  const putStream = async (key: string, source: Readable, options: UploadOptions, writtenAt?: Date) => {
+    try {
+      await upload(
+        connection,
+        {
+          ...locate(key),
+          ...encrypted,
+          ...(writtenAt !== undefined && { Metadata: { [writtenAtName]: writtenAt.toISOString() } }),
+        },
+        source,
+        options,
+      )
+      writeProblem = undefined
+    } catch (error) {
+      if (error instanceof MediaStoreUnavailable) writeProblem = error.detail
+      throw error
+    }
+  }
 
   const put: MediaStore['put'] = async (key, source, { sizeBytesMax, signal }) => {
     const measure = createMeasure(sizeBytesMax)
@@ -98,7 +133,12 @@ export const createS3MediaStore = async (
 
   const putFile: MediaStore['putFile'] = async (key, path, { signal } = {}) => {
     const { size, mtime } = await stat(path)
-    await putStream(key, createReadStream(path), { sizeBytesMax: size, signal }, mtime)
+    await putStream(
+      key,
+      createReadStream(path, { highWaterMark: readBytes }),
+      { sizeBytesMax: size, signal },
+      mtime,
+    )
   }
 
   const get = async (
@@ -223,7 +263,7 @@ export const createS3MediaStore = async (
         token = NextContinuationToken
       } while (token !== undefined)
     },
-    presign: async (key, { contentType, disposition, expiresInSeconds }) => {
+    presign: async (key, { contentType, disposition, expiresInSeconds, signal }) => {
       const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
       const command = new sdk.GetObjectCommand({
         ...locate(key),
@@ -231,16 +271,29 @@ export const createS3MediaStore = async (
         ResponseContentDisposition: disposition,
         ResponseCacheControl: 'private, max-age=3600, immutable',
       })
-      return getSignedUrl(client, command, { expiresIn: expiresInSeconds })
+      // It sends nothing, but the credentials may have to be fetched first.
+      return call(() => getSignedUrl(client, command, { expiresIn: expiresInSeconds }), { signal })
     },
-    assertUsable: async () => {
+    findProblem: async () => {
+      try {
+        await attempt((abortSignal) => client.send(new sdk.HeadBucketCommand({ Bucket }), { abortSignal }), {
+          timeoutMs: probeTimeoutMs,
+        })
+        return writeProblem && `the bucket ${Bucket} (MEDIA_STORE) cannot be written: ${writeProblem}`
+      } catch (error) {
+        return `the bucket ${Bucket} (MEDIA_STORE) cannot be used: ${problemOfBucket(error)}`
+      }
+    },
+    assertUsable: async (setting) => {
       try {
         await call((abortSignal) => client.send(new sdk.HeadBucketCommand({ Bucket }), { abortSignal }))
       } catch (error) {
+        const cause = error instanceof MediaStoreUnavailable ? error.cause : error
         // The roles can start while S3 is down.
-        if (isTemporary(error)) return
-        const reason = statusOf(error) === 404 ? 'it does not exist' : (error as Error).message
-        throw new Error(`MEDIA_STORE: the bucket ${Bucket} cannot be used: ${reason}`, { cause: error })
+        if (isTemporary(cause)) return
+        throw new Error(`${setting}: the bucket ${Bucket} cannot be used: ${problemOfBucket(cause)}`, {
+          cause: error,
+        })
       }
     },
   }

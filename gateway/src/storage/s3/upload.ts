@@ -16,25 +16,39 @@ const bytesPerMsMin = 64
 /** S3 may assemble the parts of a large object for minutes. */
 const completeTimeoutMs = 300_000
 
+/** The memory of parts. It is used again for later parts, because the garbage of a large upload would be as large as the object. */
+const createPartBuffers = (partBytes: number) => {
+  const free: Buffer[] = []
+  return {
+    take: () => free.pop() ?? Buffer.allocUnsafeSlow(partBytes),
+    giveBack: (buffer: Buffer) => free.push(buffer),
+  }
+}
+
+interface Part {
+  buffer: Buffer
+  /** The bytes of the buffer that belong to the part. */
+  length: number
+  isLast: boolean
+}
+
 /** Cuts a stream into parts of equal size; the last one is shorter, and may be empty. */
-async function* cutParts(
-  source: Readable,
-  partBytes: number,
-): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
-  let chunks: Buffer[] = []
+async function* cutParts(source: Readable, takeBuffer: () => Buffer): AsyncGenerator<Part> {
+  let buffer = takeBuffer()
   let length = 0
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    length += chunk.length
-    while (length > partBytes) {
-      const bytes = Buffer.concat(chunks)
-      yield { bytes: bytes.subarray(0, partBytes), isLast: false }
-      // A copy, so that the memory of the part is not retained.
-      chunks = [Buffer.from(bytes.subarray(partBytes))]
-      length -= partBytes
+    for (let start = 0; start < chunk.length;) {
+      if (length === buffer.length) {
+        yield { buffer, length, isLast: false }
+        buffer = takeBuffer()
+        length = 0
+      }
+      const copied = chunk.copy(buffer, length, start)
+      length += copied
+      start += copied
     }
   }
-  yield { bytes: Buffer.concat(chunks), isLast: true }
+  yield { buffer, length, isLast: true }
 }
 
 /** What the object has besides its content. */
@@ -125,8 +139,10 @@ export const upload = async (
       partBytesMin,
       Number.isFinite(sizeBytesMax) ? Math.ceil(sizeBytesMax / partsMax) : 0,
     )
-    for await (const { bytes, isLast } of cutParts(source, partBytes)) {
+    const buffers = createPartBuffers(partBytes)
+    for await (const { buffer, length, isLast } of cutParts(source, buffers.take)) {
       stop.throwIfAborted()
+      const bytes = buffer.subarray(0, length)
       if (isLast && uploadId === undefined) {
         await putWhole(bytes)
         return
@@ -134,8 +150,11 @@ export const upload = async (
       uploadId ??= await begin()
       sizeBytes += bytes.length
       const part = sendPart(bytes, parts.length + 1)
-      // The loop may be waiting for the source when a part fails.
-      part.catch((error: unknown) => failed.abort(error))
+      part.then(
+        () => buffers.giveBack(buffer),
+        // The loop may be waiting for the source when a part fails.
+        (error: unknown) => failed.abort(error),
+      )
       parts.push(part)
       await parts.at(-partsAtOnce)
     }

@@ -7,8 +7,10 @@ import { readLanguage } from '../../audio/languages.ts'
 import type { MeasureAudio } from '../../audio/measure-audio.ts'
 import { transcriptionModelFor } from '../../audio/transcribe.ts'
 import type { Handler } from '../../http/call.ts'
+import { readMetadata } from '../../metadata/read-metadata.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
+import type { TaskWebhooks } from '../../tasks/requested-webhook.ts'
 import type { AdmitRecording } from '../lifecycle/admit-recording.ts'
 import type { TranscriptionOrder, TranscriptionTask } from '../transcription-task.ts'
 import { presentTranscriptionTask } from './present-transcription-task.ts'
@@ -23,6 +25,7 @@ export interface CreateTranscriptionTaskDependencies {
   catalog: Catalog
   measureAudio: MeasureAudio
   admitRecording: AdmitRecording
+  readWebhook: TaskWebhooks['read']
   /** Whether subscription keys are refused. */
   requiresPayg: boolean
 }
@@ -30,10 +33,11 @@ export interface CreateTranscriptionTaskDependencies {
 export const createTranscriptionTask =
   (dependencies: CreateTranscriptionTaskDependencies): Handler<typeof operations.createTranscriptionTask> =>
   async (call) => {
-    const { measureAudio, admitRecording } = dependencies
+    const { measureAudio, admitRecording, readWebhook } = dependencies
     const { caller, fields } = call
     const model = transcriptionModelFor(dependencies, call, endpoint)
     const form = call.read(TranscriptionTaskForm)
+    const webhook = readWebhook('transcription_task', form.webhook_url, fields)
     const task = form.task === 'translate' ? 'translate' : 'transcribe'
     if (task === 'translate' && !model.endpoints.includes(translations)) {
       throw new ApiError('invalid_parameter', {
@@ -41,15 +45,17 @@ export const createTranscriptionTask =
         message: `'${model.name}' does not support translation.`,
       })
     }
+    const metadata = readMetadata(fields.value('metadata'))
     const order: TranscriptionOrder = {
       task,
       ...(form.language !== undefined && { language: readLanguage(form.language) }),
       ...(form.prompt !== undefined && { prompt: form.prompt }),
       temperature: form.temperature ?? 0,
       hasTimestamps: model.hasTimestamps,
+      ...(metadata !== undefined && { metadata }),
     }
     const { path } = uploadedFile(fields, 'file')
-    const overload = call.wantsQuote ? undefined : admitRecording.overloadOf(caller.accountId)
+    const overload = call.wantsQuote ? undefined : admitRecording.overloadOf(caller.accountId, model)
     if (overload !== undefined) throw overload
     const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
     const admission = { caller, model, order, durationSeconds }
@@ -61,5 +67,5 @@ export const createTranscriptionTask =
     })
     const responseToStore = (accepted: TranscriptionTask) =>
       call.responseToStore(accepted.id, responseOf(accepted))
-    return responseOf(await admitRecording({ ...admission, path, responseToStore }))
+    return responseOf(await admitRecording({ ...admission, webhook, path, responseToStore }))
   }

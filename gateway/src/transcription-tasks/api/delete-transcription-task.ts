@@ -2,9 +2,10 @@ import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../../http/call.ts'
+import { removeFiles } from '../../storage/removal/remove-files.ts'
 import { isFinal } from '../../tasks/task.ts'
 import { settleTranscription, type SettleDependencies } from '../lifecycle/settle-transcription.ts'
-import { deleteFinishedTranscription } from '../transcription-task-store.ts'
+import { deleteEndedTranscriptions } from '../transcription-task-store.ts'
 import { failed } from '../transcription-task.ts'
 import { readTranscription } from './read-transcription.ts'
 
@@ -20,8 +21,8 @@ export const deleteTranscriptionTask =
     if (!isFinal(state)) {
       await settleTranscription(dependencies, id, { ...failed('task_cancelled'), isPartCharged: true })
     }
-    if (!(await deleteFinishedTranscription(postgres, { id, day, accountId }))) {
-      throw new ApiError('task_not_found')
-    }
+    const { ids, files } = await deleteEndedTranscriptions(postgres, [{ id, day, accountId }])
+    if (ids.length === 0) throw new ApiError('task_not_found')
+    await removeFiles(dependencies, files)
     return { body: { id, object: 'transcription.task.deleted', deleted: true } }
   }

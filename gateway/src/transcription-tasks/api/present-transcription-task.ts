@@ -18,5 +18,6 @@ export const presentTranscriptionTask = (task: TranscriptionTask): Transcription
     expires_at: task.expiresAt === null ? null : unixSeconds(task.expiresAt),
     duration: task.durationMs / 1000,
     error: task.errorCode === null ? null : { code: task.errorCode, message: task.errorMessage ?? '' },
+    ...(task.order.metadata !== undefined && { metadata: task.order.metadata }),
   }
 }

@@ -1,6 +1,5 @@
-import { ApiError } from '@kinora/contract/errors'
-
 import type { Database } from '../../platform/postgres.ts'
+import { taskNotFound } from '../../tasks/task.ts'
 import { dayOfTranscription } from '../transcription-id.ts'
 import { findTranscription } from '../transcription-task-store.ts'
 import type { TranscriptionTask } from '../transcription-task.ts'
@@ -13,6 +12,6 @@ export const readTranscription = async (
 ): Promise<TranscriptionTask> => {
   const day = dayOfTranscription(id)
   const task = day === undefined ? undefined : await findTranscription(database, day, id)
-  if (task === undefined || task.accountId !== accountId) throw new ApiError('task_not_found')
+  if (task === undefined || task.accountId !== accountId) throw taskNotFound(id)
   return task
 }

@@ -2,7 +2,7 @@
  * The admission of a recording: price, hold and task in one transaction. The file is stored before the task, so that no
  * task is without its recording. The response follows the commit and does not wait for the engine.
  */
-import type { ApiError } from '@kinora/contract/errors'
+import { ApiError } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 
 import type { Caller } from '../../auth/caller.ts'
@@ -12,11 +12,15 @@ import { quoteOf } from '../../billing/spending/quote.ts'
 import { placeHolds, walletOf } from '../../billing/spending/spend.ts'
 import type { StoreResponses, ResponseToStore } from '../../http/call.ts'
 import type { TranscriptionModel } from '../../models/model.ts'
+import { count } from '../../platform/metrics/metrics.ts'
 import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
-import type { Postgres } from '../../platform/postgres.ts'
-import { refusalOfWait } from '../../routing/queue-overload.ts'
+import type { Database, Postgres } from '../../platform/postgres.ts'
+import { refusalOfStop, refusalOfWait } from '../../routing/queue-overload.ts'
 import type { QueueWait } from '../../routing/queue-wait.ts'
+import type { Router } from '../../routing/route.ts'
 import type { MediaStore } from '../../storage/port/media-store.ts'
+import type { RequestedWebhook, TaskWebhooks } from '../../tasks/requested-webhook.ts'
+import type { TaskWebhook } from '../../tasks/task.ts'
 import { recordingQueue } from '../recording-queue-store.ts'
 import { createTranscriptionId, dayOfTranscription, transcriptionIdAt } from '../transcription-id.ts'
 import { findTranscription, insertTranscription } from '../transcription-task-store.ts'
@@ -29,16 +33,17 @@ interface Admission {
   /** A local file that is moved to the media store. */
   path: string
   durationSeconds: number
+  webhook: RequestedWebhook | undefined
   /** The response to store for idempotent replays; undefined if the request cannot be replayed. */
   responseToStore: (task: TranscriptionTask) => ResponseToStore | undefined
 }
 
 export interface AdmitRecording {
   (admission: Admission): Promise<TranscriptionTask>
-  /** The refusal if a task of this account could not start in time; for checks before expensive steps. */
-  overloadOf: (accountId: string) => ApiError | undefined
+  /** The refusal if a task of this account, or of this model, could not start in time; for checks before expensive steps. */
+  overloadOf: (accountId: string, model?: Pick<TranscriptionModel, 'id' | 'name'>) => ApiError | undefined
   /** The price, and whether the recording would be admitted. */
-  quote: (admission: Omit<Admission, 'path' | 'responseToStore'>) => Promise<Quote>
+  quote: (admission: Omit<Admission, 'path' | 'webhook' | 'responseToStore'>) => Promise<Quote>
 }
 
 export interface AdmitDependencies {
@@ -47,18 +52,29 @@ export interface AdmitDependencies {
   prices: PriceList
   /** The deadline of a task is this time plus twice the duration of its recording. */
   deadlineMs: number
+  router: Pick<Router, 'routesOf' | 'stopAt'>
   queueWait: QueueWait
   /** How long a task may be expected to wait in the queue. */
   waitMsMax: number
   wakeDispatcher: () => void
+  assignWebhooks: TaskWebhooks['assign']
   storeResponses: StoreResponses
 }
 
 export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitRecording => {
   const { postgres, mediaStore, prices, deadlineMs, storeResponses } = dependencies
-  const { queueWait, waitMsMax, wakeDispatcher } = dependencies
+  const { router, queueWait, waitMsMax, wakeDispatcher, assignWebhooks } = dependencies
   const pricesFor = ({ model, durationSeconds }: Pick<Admission, 'model' | 'durationSeconds'>) =>
     prices.pricesOf(model)({ counted: { minute: durationSeconds } })
+  const assignWebhook = async (
+    database: Database,
+    accountId: string,
+    webhook: RequestedWebhook | undefined,
+  ): Promise<TaskWebhook | undefined> => {
+    const [assigned] = await assignWebhooks(database, webhook === undefined ? [] : [{ accountId, webhook }])
+    if (assigned instanceof ApiError) throw assigned
+    return assigned
+  }
   const admitRecording: AdmitRecording = async (admission) => {
     const { caller, model, order, path, durationSeconds } = admission
     const storedAt = new Date()
@@ -95,10 +111,11 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
     await mediaStore.adopt(recordingKey, path)
     try {
       await postgres.transaction(async (database) => {
+        const webhook = await assignWebhook(database, caller.accountId, admission.webhook)
         const hold = { caller, taskAt, amountMicros: task.holdMicros }
         const { refusals, at, atMs } = await placeHolds(database, [hold])
         if (refusals[0] !== undefined) throw refusals[0]
-        task = { ...task, ...taskAt(atMs), createdAt: new Date(atMs) }
+        task = { ...task, ...taskAt(atMs), createdAt: new Date(atMs), webhook }
         await insertTranscription(database, task, new Date(atMs + deadlineMs + 2 * durationMs), at)
         const response = admission.responseToStore(task)
         if (response !== undefined) await storeResponses(database, [response])
@@ -113,23 +130,28 @@ export const createAdmitRecording = (dependencies: AdmitDependencies): AdmitReco
       const committed = await findTranscription(postgres, task.day, task.id).catch(() => undefined)
       if (committed === undefined) throw error
     }
+    count('kinora.tasks.accepted', { kind: 'transcription', model: task.model })
     queueWait.add(recordingQueue.queue, recordingQueue.model, caller.accountId)
     wakeDispatcher()
     return task
   }
-  admitRecording.overloadOf = (accountId) =>
-    refusalOfWait(
+  admitRecording.overloadOf = (accountId, model) => {
+    const routes = model === undefined ? [] : router.routesOf(model.id, 'transcription')
+    const isStopped = routes.length > 0 && routes.every(({ provider }) => router.stopAt(provider.name))
+    if (model !== undefined && isStopped) return refusalOfStop(model.name)
+    return refusalOfWait(
       queueWait.waitMs(recordingQueue, accountId, undefined),
       waitMsMax,
       'Transcription tasks are currently',
     )
+  }
   admitRecording.quote = (admission) => {
     const { caller, model, order, durationSeconds } = admission
     const parameters = { ...order, seconds: formatQuantity(durationSeconds) }
     return quoteOf(
       postgres,
       { caller, model: model.name, heldFor: pricesFor(admission), parameters },
-      async () => admitRecording.overloadOf(caller.accountId),
+      async () => admitRecording.overloadOf(caller.accountId, model),
     )
   }
   return admitRecording

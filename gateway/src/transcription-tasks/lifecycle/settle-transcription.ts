@@ -9,12 +9,13 @@ import type { MediaStore } from '../../storage/port/media-store.ts'
 import { dayOfTranscription } from '../transcription-id.ts'
 import { clearRecordingKey, findTranscription, finishTranscription } from '../transcription-task-store.ts'
 import type { Ending } from '../transcription-task.ts'
+import { measureEnd } from './measure-end.ts'
 
 export interface SettleDependencies {
   postgres: Postgres
   mediaStore: MediaStore
-  /** The current default retention of transcripts. Retention applies the account's own setting later. */
-  retentionMs: () => number
+  /** The current retention of an account's transcripts. */
+  retentionMsOf: (accountId: string) => Promise<number>
   log: Log
   /** Called because another task can start. */
   wakeDispatcher: () => void
@@ -22,14 +23,16 @@ export interface SettleDependencies {
 
 /** Ends a task, unless it has ended before. `alongside` runs in the same transaction. */
 export const settleTranscription = async (
-  { postgres, mediaStore, retentionMs, log, wakeDispatcher }: SettleDependencies,
+  { postgres, mediaStore, retentionMsOf, log, wakeDispatcher }: SettleDependencies,
   taskId: string,
   ending: Ending,
   alongside?: (database: Database) => Promise<void>,
 ): Promise<void> => {
   const day = dayOfTranscription(taskId)
   if (day === undefined) throw new Error(`${taskId} is not the id of a transcription task`)
-  const expiresAt = new Date(Date.now() + retentionMs())
+  const open = await findTranscription(postgres, day, taskId)
+  if (open === undefined) return
+  const expiresAt = new Date(Date.now() + (await retentionMsOf(open.accountId)))
   const finished = await postgres.transaction(async (database) => {
     const task = await finishTranscription(database, day, taskId, ending, expiresAt)
     if (task === undefined) return undefined
@@ -41,12 +44,12 @@ export const settleTranscription = async (
     const { accountId, model } = finished
     const code = ending.kind === 'failed' ? ending.code : undefined
     log.info({ taskId, accountId, model, code }, `transcription.${ending.kind}`)
+    measureEnd(finished, ending)
     wakeDispatcher()
   }
+  if (open.recordingKey === null) return
   try {
-    const recordingKey = (await findTranscription(postgres, day, taskId))?.recordingKey ?? null
-    if (recordingKey === null) return
-    await mediaStore.remove(recordingKey)
+    await mediaStore.remove(open.recordingKey)
     await clearRecordingKey(postgres, day, taskId)
   } catch (error) {
     log.warn({ err: error, taskId }, 'recording.not-removed')

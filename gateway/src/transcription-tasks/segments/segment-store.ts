@@ -1,5 +1,5 @@
 import type { Database } from '../../platform/postgres.ts'
-import type { RecordingSegment, SegmentTranscript } from '../transcription-task.ts'
+import type { RecordingSegment, SegmentFailure, SegmentTranscript } from '../transcription-task.ts'
 
 export interface Plan {
   /** The number of segments that are planned so far. */
@@ -70,20 +70,21 @@ export const unfinishedSegments = async (database: Database, taskId: string): Pr
   return rows
 }
 
-/** Records a failed or refused request and the time until the next attempt. */
+/** Records a failed or refused request, and the time until the next attempt. */
 export const postponeSegment = async (
   database: Database,
   taskId: string,
   n: number,
-  { isRefusal, waitMs }: { isRefusal: boolean; waitMs: number },
+  { isRefusal, waitMs, failure }: { isRefusal: boolean; waitMs: number; failure: SegmentFailure },
 ): Promise<void> => {
   await database.query(
     `update transcription_segments
         set not_before = now() + make_interval(secs => $3 / 1000.0),
             failures = failures + case when $4 then 0 else 1 end,
-            refusals = refusals + case when $4 then 1 else 0 end
+            refusals = refusals + case when $4 then 1 else 0 end,
+            failure = $5::jsonb || jsonb_build_object('at', now())
       where task_id = $1 and n = $2`,
-    [taskId, n, waitMs, isRefusal],
+    [taskId, n, waitMs, isRefusal, JSON.stringify(failure)],
   )
 }
 

@@ -8,6 +8,7 @@ import { costOf } from '../../billing/prices/price.ts'
 import { concurrencyLimitPerKey } from '../../platform/concurrency-limit.ts'
 import type { Run } from '../../platform/engine/run-key.ts'
 import type { Log } from '../../platform/log.ts'
+import { count } from '../../platform/metrics/metrics.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { isRetryable, ProviderFailure } from '../../providers/port/failure.ts'
 import { backoffMs } from '../../routing/backoff.ts'
@@ -62,7 +63,7 @@ type SegmentResult =
   | { kind: 'refused'; waitMs: number }
   | Failed
 
-const failureOf = ({ kind, code, forCaller }: ProviderFailure): Failed => {
+const endingOf = ({ kind, code, forCaller }: ProviderFailure): Failed => {
   if (kind === 'moderated') return failed('content_policy_violation')
   if (code === 'invalid_parameter') return failed('invalid_parameter', forCaller)
   return failed('upstream_error', forCaller)
@@ -84,7 +85,9 @@ const trySegment = async (
     if (isInvalidFileError(error)) return failed('invalid_parameter', 'The recording could not be decoded.')
     throw error
   }
+  let called: string | null = null
   const transcribe = async ({ provider, upstreamModel }: Route) => {
+    called = provider.name
     if (provider.transcription === undefined)
       throw new ProviderFailure('rejected', 'the provider has no transcription capability')
     return provider.transcription.transcribe(
@@ -125,15 +128,18 @@ const trySegment = async (
     // We aborted the request, so this is not a failure of the provider.
     if (stop.aborted) return { kind: 'postponed' }
     log.warn({ err: error, taskId: task.id, segment: segment.n }, 'segment.not-transcribed')
+    count('kinora.task.retries', { kind: 'transcription', stage: 'segment' })
     const isRefusal = isRetryable(error)
+    const failure = { provider: called, kind: error.kind, reason: error.message }
     if (isRefusal) {
       const waitMs = backoffMs(segment.refusals, error.retryAfterMs)
-      await postponeSegment(postgres, task.id, segment.n, { isRefusal, waitMs })
+      await postponeSegment(postgres, task.id, segment.n, { isRefusal, waitMs, failure })
       return { kind: 'refused', waitMs }
     }
     const failures = segment.failures + 1
-    if (error.kind !== 'unknown' || failures >= failuresMax) return failureOf(error)
-    await postponeSegment(postgres, task.id, segment.n, { isRefusal, waitMs: pauseMsAfter(failures) })
+    if (error.kind !== 'unknown' || failures >= failuresMax) return { ...endingOf(error), failure }
+    const waitMs = pauseMsAfter(failures)
+    await postponeSegment(postgres, task.id, segment.n, { isRefusal, waitMs, failure })
     return { kind: 'postponed' }
   }
 }

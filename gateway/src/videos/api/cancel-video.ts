@@ -4,11 +4,9 @@ import type { operations } from '@kinora/contract/operations'
 import type { Handler } from '../../http/call.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/postgres.ts'
-import type { Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
 import { isFinal } from '../../tasks/task.ts'
-import { cancelJob } from '../lifecycle/discard-job.ts'
 import { settleVideo, type SettleDependencies } from '../lifecycle/settle-video.ts'
 import { findRunningJob, recordOutcome } from '../open-task-store.ts'
 import type { VideoTask } from '../task.ts'
@@ -26,8 +24,7 @@ export type CancelTask = (
   alongside?: (database: Database) => Promise<void>,
 ) => Promise<VideoTask>
 
-export type CancelDependencies = Omit<SettleDependencies, 'discardJob'> & {
-  providers: Providers
+export type CancelDependencies = SettleDependencies & {
   readTask: ReadTask
   log: Log
   wakePoller: (provider: string, taskId: string) => void
@@ -72,8 +69,8 @@ export const createCancelTask = (dependencies: CancelDependencies): CancelTask =
     await settleVideo(
       {
         ...dependencies,
-        discardJob: async ({ provider, upstream }) =>
-          inBackground(id, 'job.cancel-failed', cancelJob(providers, provider, upstream)),
+        discardJob: async (finished, ending) =>
+          inBackground(id, 'job.cancel-failed', dependencies.discardJob(finished, ending)),
       },
       id,
       { kind: 'failed', code: 'task_cancelled', message: taskErrors.task_cancelled },

@@ -5,11 +5,13 @@ import type { FamilyAVideoTask, FamilyBVideoTask } from '@kinora/contract/operat
 import type { Static } from 'typebox'
 
 import type { Handler } from '../../http/call.ts'
+import { readMetadata } from '../../metadata/read-metadata.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import { findFrame, type Orientation, type Quality } from '../../models/frame.ts'
 import { frameSize, type VideoModel } from '../../models/model.ts'
+import type { TaskWebhooks } from '../../tasks/requested-webhook.ts'
 import { clipsOf } from '../images/reference-clip.ts'
 import { imagesInList, tryImages, withImages } from '../images/reference-image.ts'
 import type { ImageDependencies } from '../images/stored-image.ts'
@@ -114,17 +116,20 @@ export const createVideoTask =
     images,
     enhancer,
     withCharacter,
+    readWebhook,
   }: {
     catalog: Catalog
     admitVideo: AdmitVideo
     images: ImageDependencies
     enhancer: PromptEnhancer
     withCharacter: WithCharacter
+    readWebhook: TaskWebhooks['read']
   }): Handler<typeof operations.createVideoTask> =>
   async (call) => {
     const { caller, fields } = call
     const model = chooseVideoModel(catalog, caller, endpoint, fields.value('model'))
     const form = call.read(videoTaskParameters(model)) as Form
+    const webhook = readWebhook('video', form.webhook_url, fields)
     const sources = await imagesInList(fields.value('images'), 'images', model.imagesMax, call.longText)
     if (sources.length === 0 && model.family === 'B' && model.imagesMax > 0) {
       throw new ApiError('missing_parameter', { param: 'images', message: "'images' is required." })
@@ -132,14 +137,16 @@ export const createVideoTask =
     const references = [...sources, ...clipsOf(call, model, images.measureClip)]
     const enhance = form.enhance_prompt === true && enhancer.canEnhance(form.prompt)
     if (form.enhance_prompt === true && !enhance) call.ignore('enhance_prompt')
+    const metadata = readMetadata(fields.value('metadata'))
     const order: VideoOrder = {
       ...(model.family === 'A' ? orderOfFamilyA(form, model) : orderOfFamilyB(form, model)),
       ...readImageRoles(fields.value('image_roles'), sources.length, model),
       ...(form.sound !== undefined && { sound: form.sound }),
       ...(enhance && { enhance }),
+      ...(metadata !== undefined && { metadata }),
     }
     const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined
-    const admission = { caller, model, createdVia: 'create', order } as const
+    const admission = { caller, model, createdVia: 'create', order, webhook } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)

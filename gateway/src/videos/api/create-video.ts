@@ -8,9 +8,11 @@ import {
 import type { Static } from 'typebox'
 
 import type { Call, Handler } from '../../http/call.ts'
+import { readMetadata } from '../../metadata/read-metadata.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseVideoModel } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
+import type { TaskWebhooks } from '../../tasks/requested-webhook.ts'
 import { clipsOf } from '../images/reference-clip.ts'
 import { imagesOf, tryImages, withImages } from '../images/reference-image.ts'
 import type { ImageDependencies } from '../images/stored-image.ts'
@@ -18,7 +20,6 @@ import type { AdmitVideo } from '../queue/admit-video.ts'
 import { readCharacterRequest, type WithCharacter } from '../requested-character.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentCreatedVideo } from './present-video.ts'
-import { readMetadata } from './read-metadata.ts'
 import { openAiVideoParameters, videoParameters } from './video-parameters.ts'
 
 type Form = Static<typeof FamilyAVideoForm> & Partial<Static<typeof FamilyBVideoForm>>
@@ -49,21 +50,23 @@ export const createVideo =
     admitVideo,
     images,
     withCharacter,
+    readWebhook,
   }: {
     catalog: Catalog
     admitVideo: AdmitVideo
     images: ImageDependencies
     withCharacter: WithCharacter
+    readWebhook: TaskWebhooks['read']
   }): Handler<typeof operations.createVideo> =>
   async (call) => {
     const { caller, fields } = call
     const model = chooseVideoModel(catalog, caller, endpoint, givenModel(catalog, call))
     const parameters = call.isUnderOpenAi ? openAiVideoParameters(model) : videoParameters(model)
     const form = call.read(parameters) as Form
+    const webhook = readWebhook('video', form.webhook_url, fields)
     const dimensions = model.sizes[form.size]
     if (dimensions === undefined) throw new Error(`${model.name} has no size ${form.size}`)
-    // Family A has no metadata; there it counts as an unknown parameter.
-    const metadata = model.family === 'B' ? readMetadata(fields.value('metadata')) : undefined
+    const metadata = readMetadata(fields.value('metadata'))
     const order: VideoOrder = {
       prompt: form.prompt,
       seconds: form.seconds,
@@ -92,7 +95,7 @@ export const createVideo =
     const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined
     if (characterRequest === undefined && fields.value('character_create') !== undefined)
       call.ignore('character_create')
-    const admission = { caller, model, createdVia: 'videos', order } as const
+    const admission = { caller, model, createdVia: 'videos', order, webhook } as const
     const headers = deprecationHeaders(model)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)

@@ -6,10 +6,10 @@ import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { MediaStore } from '../../storage/port/media-store.ts'
-import { deleteFilesOfTask, lockFilesOfTask } from '../../storage/stored-file-store.ts'
+import { removeFiles } from '../../storage/removal/remove-files.ts'
 import { isFinal } from '../../tasks/task.ts'
-import { discardRetainedJob } from '../lifecycle/discard-job.ts'
-import { deleteFinishedTask, findOpenRemix, findProviderJob } from '../task-store.ts'
+import { deleteTasks } from '../removal/delete-tasks.ts'
+import { removeJobs, retainingProviders } from '../removal/remove-jobs.ts'
 import type { ReadTask } from './read-task.ts'
 
 export const deleteVideo =
@@ -30,11 +30,9 @@ export const deleteVideo =
   }): Handler<typeof operations.deleteVideo> =>
   async ({ path, caller: { accountId } }) => {
     const { id, day, state } = await readTask(path.id, accountId, { isFresh: true })
-    const job = await findProviderJob(postgres, day, id)
-    const keys = await postgres.transaction(async (database) => {
-      // A concurrent remix of this video is either found below or refused because its source is gone.
-      await lockFilesOfTask(database, id)
-      const remix = await findOpenRemix(database, id)
+    const deletion = await postgres.transaction(async (database) => {
+      const deleted = await deleteTasks(database, [{ id, day, accountId }], retainingProviders(providers))
+      const remix = deleted.remixes.get(id)
       if (remix !== undefined) {
         throw new ApiError('conflict', {
           message: `This video is the source of ${remix}, which has not ended. Wait for that task or cancel it, then delete this video.`,
@@ -42,7 +40,7 @@ export const deleteVideo =
         })
       }
       // The statement decides whether the task has ended; the state read above may be out of date.
-      if (await deleteFinishedTask(database, { id, day, accountId })) return deleteFilesOfTask(database, id)
+      if (deleted.ids.length > 0) return deleted
       // Another request deleted it in the meantime.
       if (isFinal(state)) throw new ApiError('task_not_found')
       throw new ApiError('task_not_completed', {
@@ -51,13 +49,7 @@ export const deleteVideo =
     })
     readTask.forget([id])
     announce([id])
-    await mediaStore
-      .removeMany(keys)
-      .catch((error: unknown) => log.warn({ err: error, taskId: id }, 'video.remove-failed'))
-    if (job !== undefined) {
-      discardRetainedJob(providers, job).catch((error: unknown) =>
-        log.warn({ err: error, taskId: id }, 'video.remove-failed'),
-      )
-    }
+    await removeFiles({ postgres, mediaStore, log }, deletion.files)
+    void removeJobs({ postgres, providers, log }, deletion.jobs)
     return { body: { id, object: 'video.deleted', deleted: true } }
   }

@@ -59,6 +59,7 @@ export const getVideoContent =
     makeVariant,
     links,
     catalog,
+    redirectSeconds,
   }: {
     database: Database
     readTask: ReadTask
@@ -66,6 +67,8 @@ export const getVideoContent =
     makeVariant: MakeVariant
     links: LinkSigner
     catalog: Catalog
+    /** How long the URL of a redirect is valid; 0 to send the file instead. */
+    redirectSeconds: number
   }): Handler<typeof operations.getVideoContent> =>
   async (call) => {
     const task = await readTask(call.path.id, call.caller.accountId)
@@ -90,6 +93,7 @@ export const getVideoContent =
     }
     const sent = await sendFile(mediaStore, file, call, {
       disposition: `attachment; filename="${fileNameOf(task, file)}"`,
+      redirectSeconds,
     })
     return { ...sent, headers: { ...sent.headers, ...common } }
   }

@@ -121,4 +121,5 @@ export const presentVideoTask = (task: VideoTask, videoUrl: string | null): Vide
   status_update_time: unixSeconds(task.statusUpdatedAt),
   ...failureOf(task),
   ...noticeOf(task),
+  ...(task.order.metadata !== undefined && { metadata: task.order.metadata }),
 })

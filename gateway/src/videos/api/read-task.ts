@@ -2,10 +2,9 @@
  * Cheap reads of single tasks: concurrent reads share a query, and a task is cached until it changes, for a second at most, so
  * clients may poll at any rate. A read never returns an older state than an earlier one of the same process did.
  */
-import { ApiError } from '@kinora/contract/errors'
-
 import { batch, fulfilled } from '../../platform/batch.ts'
 import type { Database } from '../../platform/postgres.ts'
+import { taskNotFound } from '../../tasks/task.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { findTasks, type TaskKey } from '../task-store.ts'
 import type { VideoTask } from '../task.ts'
@@ -45,7 +44,7 @@ export const createReadTask = (database: Database, taskDays: () => number): Read
       const found = await findTasks(database, wanted, taskDays())
       return wanted.map(({ accountId, id }) => fulfilled(found.get(`${accountId}/${id}`)))
     },
-    { inFlightMax: 2, sizeMax: 500 },
+    { name: 'read_task', inFlightMax: 2, sizeMax: 500 },
   )
   const cache = new Map<string, Cached>()
   /** The newest read of each task that is under way. */
@@ -57,7 +56,7 @@ export const createReadTask = (database: Database, taskDays: () => number): Read
     const earlier = reads.get(id)
     if (earlier !== undefined) earlier.isCurrent = false
     const result = read(key).then((task) => {
-      if (task === undefined) throw new ApiError('task_not_found')
+      if (task === undefined) throw taskNotFound(id)
       if (reading.isCurrent) {
         if (cache.size >= cachedMax) cache.clear()
         cache.set(id, { task, untilMs: performance.now() + freshMs })
@@ -75,7 +74,7 @@ export const createReadTask = (database: Database, taskDays: () => number): Read
 
   const readTask: ReadTask = async (id, accountId, { isFresh = false, accepts } = {}) => {
     const day = dayOfTaskId(id)
-    if (day === undefined) throw new ApiError('task_not_found')
+    if (day === undefined) throw taskNotFound(id)
     if (!isFresh) {
       const cached = cache.get(id)
       const isCached = cached?.task.accountId === accountId && cached.untilMs > performance.now()

@@ -3,11 +3,13 @@ import type { operations } from '@kinora/contract/operations'
 import type { TObject } from 'typebox'
 
 import type { Call, Handler } from '../../http/call.ts'
+import { readMetadata } from '../../metadata/read-metadata.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseModelOfTask } from '../../models/choose-model.ts'
 import { deprecationHeaders } from '../../models/deprecation.ts'
 import type { VideoModel } from '../../models/model.ts'
 import type { Providers } from '../../providers/port/provider.ts'
+import type { TaskWebhooks } from '../../tasks/requested-webhook.ts'
 import type { AdmitVideo } from '../queue/admit-video.ts'
 import type { VideoOrder, VideoTask } from '../task.ts'
 import { dialectOf, presentVideo } from './present-video.ts'
@@ -30,6 +32,7 @@ export interface RemixDependencies {
   providers: Providers
   readTask: ReadTask
   admitVideo: AdmitVideo
+  readWebhook: TaskWebhooks['read']
 }
 
 /** The video to remix, and how the endpoint names it. */
@@ -41,7 +44,7 @@ interface RemixSource {
 
 /** Creates a task that makes a new video from a completed one. */
 export const remix = async (
-  { catalog, providers, readTask, admitVideo }: RemixDependencies,
+  { catalog, providers, readTask, admitVideo, readWebhook }: RemixDependencies,
   call: Call,
   { id, param, parametersOf }: RemixSource,
 ) => {
@@ -54,8 +57,10 @@ export const remix = async (
       message: `Videos of '${source.modelName}' cannot be remixed.`,
     })
   }
-  const given = call.read(parametersOf(model)) as { prompt: string; size?: string }
+  const given = call.read(parametersOf(model)) as { prompt: string; size?: string; webhook_url?: string }
+  const webhook = readWebhook('video', given.webhook_url, call.fields)
   const { prompt, size = source.order.size } = given
+  const metadata = readMetadata(call.fields.value('metadata'))
   const mediaId = mediaIdOf(source)
   assertCanRemix(providers, source)
   const { seconds, width, height, watermark, isPrivate, style, sound } = source.order
@@ -70,9 +75,11 @@ export const remix = async (
     isPrivate,
     ...(style !== undefined && { style }),
     ...(sound !== undefined && { sound }),
+    ...(metadata !== undefined && { metadata }),
     remixOf: { taskId: source.id, mediaId },
   }
-  const admission = { caller, model, createdVia: 'remix', order, pinnedTo: source.provider } as const
+  const { provider: pinnedTo } = source
+  const admission = { caller, model, createdVia: 'remix', order, webhook, pinnedTo } as const
   const headers = deprecationHeaders(model)
   if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
   const responseOf = (task: VideoTask) => ({ headers, body: presentVideo(task, null, dialectOf(call)) })

@@ -57,7 +57,7 @@ const scanFile = async (path: string, scan: ImageScan): Promise<void> => {
 /** Returns the content type. Throws if the image is truncated or not an image. */
 const assertComplete = (param: string, scan: ImageScan): string => {
   const contentType = scan.contentType()
-  if (contentType === undefined) throw invalidImage(param, `'${param}' must be a PNG, JPEG, WebP or GIF.`)
+  if (contentType === undefined) throw invalidImage(param, `'${param}' is not a PNG, JPEG, WebP or GIF.`)
   if (scan.isComplete()) return contentType
   throw invalidImage(param, `'${param}' is not a complete image: its data is damaged or truncated.`)
 }

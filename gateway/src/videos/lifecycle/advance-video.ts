@@ -16,6 +16,7 @@ import { advanceVideoName, type VideoRunInput } from '../video-run.ts'
 import { settleVideo, type SettleDependencies } from './settle-video.ts'
 import { storeResult, type StoreDependencies } from './store-result.ts'
 import { submitVideo, type Submitted, type SubmitDependencies } from './submit-video.ts'
+import { traceStep } from './trace-video.ts'
 
 export type AdvanceDependencies = EnhanceDependencies &
   SubmitDependencies &
@@ -23,22 +24,32 @@ export type AdvanceDependencies = EnhanceDependencies &
   SettleDependencies
 
 /** Enhances the prompt first if the task requests it and it has not been done. */
-const submit = async (dependencies: AdvanceDependencies, { taskId, run }: Run): Promise<Submitted> => {
-  const submitted = await submitVideo(dependencies, taskId, run)
+const submit = async (
+  dependencies: AdvanceDependencies,
+  { taskId, run }: Run,
+  startedMs: number,
+): Promise<Submitted> => {
+  const submitted = await submitVideo(dependencies, taskId, run, startedMs)
   if (submitted.kind !== 'needs_enhancing') return submitted
-  await enhancePrompt(dependencies, taskId, run)
+  await traceStep('enhance', submitted.open, undefined, () => enhancePrompt(dependencies, taskId, run))
   return submitVideo(dependencies, taskId, run)
 }
 
 const advance = async (dependencies: AdvanceDependencies, run: Run, input: VideoRunInput): Promise<void> => {
+  const startedMs = performance.now()
   // 1. Submit the job to its provider. The poll loop watches it from then on.
   if (input.jobHasEnded !== true) {
-    const submitted = await submit(dependencies, run)
+    const submitted = await submit(dependencies, run, startedMs)
     if (submitted.kind !== 'outcome_known') return
   }
 
   // 2. Store the result.
-  const ending = await storeResult(dependencies, run.taskId, run.run)
+  const ending = await storeResult(
+    dependencies,
+    run.taskId,
+    run.run,
+    input.jobHasEnded === true ? startedMs : undefined,
+  )
   if (ending.kind === 'stop') return
 
   // 3. Settle: status and money change together, once.

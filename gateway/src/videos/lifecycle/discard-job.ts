@@ -1,35 +1,30 @@
-/** Cleans up a provider's job once its task has ended. This is best effort: the task does not depend on it. */
+/**
+ * Cleans up a provider's job once its task has ended. The task does not depend on it. What fails is tried again by a sweep, if the
+ * provider can delete jobs: the end of the task has requested the removal.
+ */
+import type { Database } from '../../platform/postgres.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
+import { forgetJobRemovals } from '../removal/job-removal-store.ts'
 import type { FinishedTask } from '../task-store.ts'
 import type { Ending } from '../task.ts'
 
 const timeoutMs = 10_000
 
-/** Deletes a job at its provider, unless a remix may still need it. */
-export const discardJob =
-  (providers: Providers) =>
-  async ({ provider, upstream, family }: FinishedTask, ending: Ending): Promise<void> => {
-    if (upstream === null) return
-    // The job may still be running.
-    if (ending.kind === 'failed' && ending.code === 'task_timeout') {
-      await cancelJob(providers, provider, upstream)
-      return
-    }
-    const video = providers.find(provider)?.video
-    if (ending.kind === 'completed' && family === 'B' && video?.remixesOwnJobs === true) return
-    await video?.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
-  }
+/** A task that ends so may have a job that is still running. */
+const isEarlyEnd = (ending: Ending) =>
+  ending.kind === 'failed' && (ending.code === 'task_timeout' || ending.code === 'task_cancelled')
 
-/** Deletes a job that the provider retained for remixes, after its task was deleted. */
-export const discardRetainedJob = async (
-  providers: Providers,
-  { provider, upstream }: { provider: string; upstream: unknown },
-): Promise<void> => {
-  const video = providers.find(provider)?.video
-  if (upstream === null || video?.remixesOwnJobs !== true) return
-  await video.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
-}
+/** Cancels a job that may be running, and deletes one that nothing needs any more. */
+export const discardJob =
+  ({ postgres, providers }: { postgres: Database; providers: Providers }) =>
+  async ({ provider, upstream, jobRemovalId }: FinishedTask, ending: Ending): Promise<void> => {
+    if (isEarlyEnd(ending)) await cancelJob(providers, provider, upstream)
+    else if (jobRemovalId !== null) {
+      await providers.find(provider)?.video?.discard?.(upstream as Opaque, AbortSignal.timeout(timeoutMs))
+    }
+    if (jobRemovalId !== null) await forgetJobRemovals(postgres, [jobRemovalId])
+  }
 
 /** Cancels a job at its provider; a provider without cancellation deletes it. */
 export const cancelJob = async (providers: Providers, provider: string, upstream: unknown): Promise<void> => {

@@ -5,7 +5,6 @@
  *
  * The same seed gives the same decisions: LEDGER_SEED=… LEDGER_TASKS=… npx vitest run <this file>
  */
-import { join } from 'node:path'
 
 import type { AdminOperationId } from '@kinora/contract/admin-operations'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -24,7 +23,6 @@ import { uuidV7 } from '../../platform/uuid.ts'
 import { createProviders } from '../../providers/registry.ts'
 import { deleteHealthOf } from '../../routing/route-health-store.ts'
 import { createRouter } from '../../routing/router.ts'
-import { openStorage } from '../../storage/open-storage.ts'
 import { insertStoredFiles } from '../../storage/stored-file-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import type { Ending } from '../task.ts'
@@ -85,7 +83,7 @@ const startWorker = async ({ url }: TestServer): Promise<typeof worker> => {
   const router = await createRouter({ liveConfig, providers, postgres, log })
   const dependencies: SubmitDependencies = {
     ...{ postgres, providers, router, log, records: createStepRecords(postgres) },
-    ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
+    mediaStore: gateway.mediaStore,
     portraitsOf: async () => new Map(),
     webhookUrlOf: () => '',
     wakeDispatcher: () => {},
@@ -93,6 +91,7 @@ const startWorker = async ({ url }: TestServer): Promise<typeof worker> => {
     announce: () => {},
     jobDurations: { of: () => undefined },
     stopping: new AbortController().signal,
+    record: (work) => work(),
   }
   return { dependencies, stop: () => router.stop() }
 }

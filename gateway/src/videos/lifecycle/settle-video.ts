@@ -1,23 +1,32 @@
 /**
  * The settle step of a run. Status, money and event change together by compare-and-set, so they change once however
- * often the step runs. Tasks that end at the same time share a commit. Cleanup follows after the commit and is best effort.
+ * often the step runs. Tasks that end at the same time share a commit. Cleanup follows after the commit. Its steps do not
+ * depend on each other, and what fails is tried again by a sweep.
  */
 import { settleHolds } from '../../billing/spending/spend.ts'
 import { batchByRecord } from '../../platform/batch.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
+import { inTask } from '../../platform/tracing/tracing.ts'
+import type { Providers } from '../../providers/port/provider.ts'
 import type { MediaStore } from '../../storage/port/media-store.ts'
+import type { FileRemoval } from '../../storage/removal/file-removal-store.ts'
+import { removeFiles } from '../../storage/removal/remove-files.ts'
 import { deleteReferences } from '../../storage/stored-file-store.ts'
+import { jobKeepingOf } from '../removal/remove-jobs.ts'
 import { dayOfTaskId } from '../task-id.ts'
-import { finishTasks, type FinishedTask, type TaskEnding } from '../task-store.ts'
+import { finishTasks, type FinishedTask, type JobKeeping, type TaskEnding } from '../task-store.ts'
 import type { Ending } from '../task.ts'
+import { measureEnd } from './measure-end.ts'
+import { traceEnd } from './trace-video.ts'
 
 /** Ends tasks and their holds inside the caller's transaction, and returns those that it ended. */
 export const finishAndSettle = async (
   database: Database,
   tasks: TaskEnding[],
+  keeping?: JobKeeping,
 ): Promise<Map<string, FinishedTask>> => {
-  const finished = await finishTasks(database, tasks)
+  const finished = await finishTasks(database, tasks, keeping)
   await settleHolds(
     database,
     tasks.flatMap(({ id, day, ending }) => {
@@ -32,26 +41,67 @@ export const finishAndSettle = async (
 /** Ends a task; undefined if it had ended before. */
 export type FinishTask = (task: TaskEnding) => Promise<FinishedTask | undefined>
 
-export const createFinishTask = (postgres: Postgres): FinishTask =>
+export const createFinishTask = (postgres: Postgres, keeping?: () => JobKeeping): FinishTask =>
   batchByRecord(
-    (tasks) => postgres.transaction((database) => finishAndSettle(database, tasks)),
+    (tasks) => postgres.transaction((database) => finishAndSettle(database, tasks, keeping?.())),
     ({ id }) => id,
     // Tasks of the same owners change the same counts and balances, so a second transaction would only wait for the first.
-    { inFlightMax: 1, sizeMax: 100 },
+    { name: 'settle', inFlightMax: 1, sizeMax: 100 },
   )
 
 export interface SettleDependencies {
   postgres: Postgres
+  providers: Providers
   /** Ends a task together with others; without it, a task ends in a transaction of its own. */
   finishTask?: FinishTask
   mediaStore: MediaStore
   log: Log
   onSlotFreed: (provider: string) => void
   announce: (taskIds: string[]) => void
-  /** Deletes the job at its provider. */
+  /** Cancels or deletes the job at its provider, and then forgets the request to remove it. */
   discardJob: (finished: FinishedTask, ending: Ending) => Promise<void>
-  /** Deletes the characters that were made for this task alone, and returns the storage keys of their files. */
-  forgetCharacters: (taskId: string) => Promise<string[]>
+  /** Deletes the characters that were made for this task alone, and requests the removal of their files. */
+  forgetCharacters: (taskId: string) => Promise<FileRemoval[]>
+}
+
+/** Tells others, and cleans up. */
+const afterEnd = async (
+  dependencies: SettleDependencies,
+  taskId: string,
+  finished: FinishedTask,
+  ending: Ending,
+): Promise<void> => {
+  const { postgres, mediaStore, log, onSlotFreed, announce } = dependencies
+  log.info(
+    {
+      taskId,
+      accountId: finished.accountId,
+      provider: finished.provider,
+      code: ending.kind === 'failed' ? ending.code : undefined,
+    },
+    `video.${ending.kind}`,
+  )
+  measureEnd(finished, ending)
+  onSlotFreed(finished.provider)
+  announce([taskId])
+  const cleanUp = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      log.warn({ err: error, taskId }, 'video.cleanup-failed')
+    }
+  }
+  if (finished.hasReferences) {
+    await cleanUp(async () =>
+      removeFiles({ postgres, mediaStore, log }, await deleteReferences(postgres, taskId)),
+    )
+  }
+  if (finished.hasCharacters) {
+    await cleanUp(async () =>
+      removeFiles({ postgres, mediaStore, log }, await dependencies.forgetCharacters(taskId)),
+    )
+  }
+  await cleanUp(() => dependencies.discardJob(finished, ending))
 }
 
 /**
@@ -65,40 +115,22 @@ export const settleVideo = async (
   alongside?: (database: Database) => Promise<void>,
   condition?: (database: Database) => Promise<boolean>,
 ): Promise<void> => {
-  const { postgres, finishTask, mediaStore, log, onSlotFreed, announce, discardJob, forgetCharacters } =
-    dependencies
+  const { postgres, providers, finishTask } = dependencies
   const day = dayOfTaskId(taskId)
   if (day === undefined) throw new Error(`${taskId} is not a task id`)
   const task = { day, id: taskId, ending }
+  const startedMs = performance.now()
   const finished =
     alongside === undefined && finishTask !== undefined
       ? await finishTask(task)
       : await postgres.transaction(async (database) => {
           if (condition !== undefined && !(await condition(database))) return undefined
-          const ended = (await finishAndSettle(database, [task])).get(taskId)
+          const ended = (await finishAndSettle(database, [task], jobKeepingOf(providers))).get(taskId)
           if (ended !== undefined) await alongside?.(database)
           return ended
         })
   if (finished === undefined) return
-  log.info(
-    {
-      taskId,
-      accountId: finished.accountId,
-      provider: finished.provider,
-      code: ending.kind === 'failed' ? ending.code : undefined,
-    },
-    `video.${ending.kind}`,
-  )
-  onSlotFreed(finished.provider)
-  announce([taskId])
-  try {
-    const keys = [
-      ...(finished.hasReferences ? await deleteReferences(postgres, taskId) : []),
-      ...(finished.hasCharacters ? await forgetCharacters(taskId) : []),
-    ]
-    await mediaStore.removeMany(keys)
-    await discardJob(finished, ending)
-  } catch (error) {
-    log.warn({ err: error, taskId }, 'video.cleanup-failed')
-  }
+  traceEnd(taskId, finished, ending, startedMs)
+  const { traceContext } = finished
+  await inTask({ taskId, traceContext }, () => afterEnd(dependencies, taskId, finished, ending))
 }

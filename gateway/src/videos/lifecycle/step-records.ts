@@ -95,22 +95,34 @@ export const createStepRecords = (postgres: Postgres): StepRecords => {
       return new Map(intents.map(({ taskId }) => [taskId, begun.has(taskId)]))
     },
     taskOf,
-    limits,
+    { ...limits, name: 'begin_submit' },
   )
-  const recordJob = batchByRecord((jobs: AcceptedJob[]) => recordJobs(postgres, jobs), taskOf, limits)
-  const addStoredFile = batch(async (files: StoredFile[]) => {
-    await insertStoredFiles(postgres, files)
-    return files.map(() => fulfilled(undefined))
-  }, limits)
+  const recordJob = batchByRecord((jobs: AcceptedJob[]) => recordJobs(postgres, jobs), taskOf, {
+    ...limits,
+    name: 'record_job',
+  })
+  const addStoredFile = batch(
+    async (files: StoredFile[]) => {
+      await insertStoredFiles(postgres, files)
+      return files.map(() => fulfilled(undefined))
+    },
+    { ...limits, name: 'stored_file' },
+  )
   return {
-    findCurrentRun: batchByRecord((runs: Run[]) => findCurrentRuns(postgres, runs), taskOf, limits),
+    findCurrentRun: batchByRecord((runs: Run[]) => findCurrentRuns(postgres, runs), taskOf, {
+      ...limits,
+      name: 'current_run',
+    }),
     beginSubmit: async (intent) => (await begin(intent)) === true,
     recordJob: async (job) => {
       const recorded = await recordJob(job)
       if (recorded === undefined) throw new Error(`the job of ${job.taskId} was not recorded`)
       return recorded
     },
-    findStoringRun: batchByRecord((runs: Run[]) => findStoringRuns(postgres, runs), taskOf, limits),
+    findStoringRun: batchByRecord((runs: Run[]) => findStoringRuns(postgres, runs), taskOf, {
+      ...limits,
+      name: 'storing_run',
+    }),
     addStoredFile,
   }
 }

@@ -1,5 +1,4 @@
 /** The store step of a video task, which the engine repeats when a worker dies. */
-import { join } from 'node:path'
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 
@@ -11,7 +10,6 @@ import { startVendorGateway, vendorKey, type VendorGateway } from '../../../test
 import { vendorProviders } from '../../../test/kit/vendor-providers.ts'
 import { createLog } from '../../platform/log.ts'
 import { videoOf } from '../../providers/port/provider.ts'
-import { openStorage } from '../../storage/open-storage.ts'
 import { createProbeVideo } from '../../storage/probe-video.ts'
 import { createDownloadPermits } from '../download-permits.ts'
 import { carriedVideos } from '../queue/carried-task-store.ts'
@@ -31,7 +29,8 @@ beforeAll(async () => {
     postgres: gateway.database.postgres,
     records: createStepRecords(gateway.database.postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
-    ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
+    mediaStore: gateway.mediaStore,
+    spool: gateway.spool,
     probeVideo: createProbeVideo(mediaPrograms(), async () => false),
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),

@@ -13,6 +13,7 @@ import { taskErrors, type TaskErrorCode } from '@kinora/contract/errors'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { atWatchedRate, watchRate, type MinimumRate } from '../../platform/streams/minimum-rate.ts'
+import { withSpan } from '../../platform/tracing/tracing.ts'
 import { uuidV7 } from '../../platform/uuid.ts'
 import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
@@ -23,12 +24,13 @@ import type { Spool } from '../../storage/port/spool.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { whileCurrent } from '../../tasks/while-current.ts'
 import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'
-import { leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import { leaveToPollLoop, recordOutcome, type OpenTask, type StoringRun } from '../open-task-store.ts'
 import type { DurationLearner } from '../polling/duration-learner.ts'
 import type { TaskKind } from '../polling/task-duration-store.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
 import { videoTables, type Ending, type Outcome, type VideoTask } from '../task.ts'
 import type { StepRecords } from './step-records.ts'
+import { traceStep } from './trace-video.ts'
 
 export interface StoreDependencies {
   postgres: Postgres
@@ -60,6 +62,10 @@ const checkEveryMs = 5_000
 const resultGraceMs = 120_000
 // A result that came just before the deadline has some time to find a permit.
 const permitGraceMs = 30_000
+// A result that is written around the deadline has some time for that.
+const storeGraceMs = 120_000
+// A longer timeout would end at once.
+const timeoutMsMax = 2 ** 31 - 1
 // The backoff starts with two seconds, because each try of many waiting tasks costs work in the engine.
 const backoffStart = 2
 const backoffStartMs = 2_000
@@ -141,6 +147,12 @@ const download = async (
   }
 }
 
+/** Ends a write to the store at the deadline of the task. A result that came late has some time too. */
+const untilDeadline = ({ open, superseded }: Download): AbortSignal => {
+  const leftMs = Math.max(storeGraceMs, open.deadlineMs - performance.now())
+  return AbortSignal.any([superseded, AbortSignal.timeout(Math.min(Math.ceil(leftMs), timeoutMsMax))])
+}
+
 const fetchAndStore = async (
   dependencies: StoreDependencies,
   task: VideoTask,
@@ -148,13 +160,14 @@ const fetchAndStore = async (
 ): Promise<Ending> => {
   const { records, mediaStore, spool, probeVideo, retentionMsOf, learnDuration } = dependencies
   const { mediaId, storageKey } = locationOf(task)
-  const { path, sizeBytes, sha256 } = await download(dependencies, wanted)
+  const { path, sizeBytes, sha256 } = await withSpan('download', {}, () => download(dependencies, wanted))
   let probed: Awaited<ReturnType<ProbeVideo>>
   try {
     // Before it is stored, because programs cannot read what is in S3.
-    probed = await probeVideo(path)
+    probed = await withSpan('check', {}, () => probeVideo(path))
     if (probed === undefined) throw new UnplayableResult(sizeBytes)
-    await mediaStore.adopt(storageKey, path, { signal: wanted.superseded })
+    const adopt = () => mediaStore.adopt(storageKey, path, { signal: untilDeadline(wanted) })
+    await withSpan('save', { 'kinora.media.size': sizeBytes }, adopt)
   } catch (error) {
     await spool.remove(path)
     throw error
@@ -235,15 +248,12 @@ const findEnding = (
     : failed('task_timeout')
 }
 
-export const storeResult = async (
+const storeOnce = async (
   dependencies: StoreDependencies,
-  taskId: string,
-  run: number,
+  { open, task, isStored }: StoringRun,
 ): Promise<Stored> => {
-  const { postgres, records, providers, downloadPermits, stopping, log } = dependencies
-  const current = await records.findStoringRun({ taskId, run })
-  if (current === undefined) return { kind: 'stop' }
-  const { open, task, isStored } = current
+  const { postgres, providers, downloadPermits, stopping, log } = dependencies
+  const { taskId, run } = open
   // The run may have been interrupted after it stored the video.
   if (isStored) return { kind: 'completed', mediaId: locationOf(task).mediaId }
   // The run was started by mistake, for example because the engine seemed to have lost an earlier one.
@@ -287,4 +297,16 @@ export const storeResult = async (
       permit.release(hasSucceeded)
     }
   })
+}
+
+/** `runStartedMs` is given if this is the first step of its run. */
+export const storeResult = async (
+  dependencies: StoreDependencies,
+  taskId: string,
+  run: number,
+  runStartedMs?: number,
+): Promise<Stored> => {
+  const current = await dependencies.records.findStoringRun({ taskId, run })
+  if (current === undefined) return { kind: 'stop' }
+  return traceStep('store', current.open, runStartedMs, () => storeOnce(dependencies, current))
 }

@@ -100,18 +100,28 @@ export const recordSubmitted = async (
   )
 }
 
+/** Another provider for a task. */
+export interface Target {
+  provider: string
+  shards: number
+  decision: Decision
+  /** What the task costs there; undefined if unknown. */
+  costMicros: number | undefined
+}
+
 export interface Requeue {
   waitMs: number
   /** The provider certainly refused the task, so any provider may be tried. Otherwise it stays with its provider. */
   isRefused: boolean
   /** The provider to move to; undefined to stay. */
-  to?: { provider: string; shards: number; decision: Decision } | undefined
+  to?: Target | undefined
 }
 
 /**
- * Puts a task back into the queue, of its own provider or of another one, and frees its slot. A refusal has no effect if
- * another execution has begun a submit since, because it says nothing about that one. It takes the task back from an
- * execution that waits for the deadline, because it resolves the outcome that was unknown.
+ * Puts a task back into the queue, of its own provider or of another one, and frees its slot. If another execution has begun a
+ * submit since, a refusal has no effect, because it says nothing about that one, and neither has a move, because there may be a
+ * job now. A refusal takes the task back from an execution that waits for the deadline, because it resolves the outcome that
+ * was unknown.
  */
 export const returnToQueue = async (
   database: Database,
@@ -125,9 +135,10 @@ export const returnToQueue = async (
               refusals = refusals + case when $4 then 1 else 0 end,
               tried_providers = case when $4 and not $5 = any (tried_providers) then tried_providers || $5::text else tried_providers end,
               outcome_unknown_since = case when $4 then null else outcome_unknown_since end,
-              provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision)
+              provider = coalesce($6, provider), shard = coalesce($7, shard), decision = coalesce($8, decision),
+              cost_micros = case when $6::text is null then cost_micros else $11 end
         where task_id = $1 and run = $2 and upstream is null
-          and (stage in ('starting', 'submitting') or ($4 and stage = 'waiting')) and (submits = $10 or not $4)
+          and (stage in ('starting', 'submitting') or ($4 and stage = 'waiting')) and (submits = $10 or not ($4 or $6::text is not null))
        returning task_id
      )
      update video_tasks t set provider = $6
@@ -143,6 +154,7 @@ export const returnToQueue = async (
       to === undefined ? null : JSON.stringify(to.decision),
       day,
       submits,
+      to?.costMicros ?? null,
     ],
   )
 }
@@ -200,17 +212,20 @@ export const lockUnknownOutcome = async (
 export const moveUnknownOutcome = async (
   database: Database,
   { taskId, day }: Pick<OpenTask, 'taskId' | 'day'>,
-  to: { provider: string; shards: number; decision: Decision },
+  to: Target,
 ): Promise<void> => {
   await database.query(
     `with moved as (
        update open_tasks o
           set stage = 'accepted', run = ${nextRunAfter('o.run')}, outcome_unknown_since = null, not_before = now(),
               refusals = o.refusals + 1, tried_providers = o.tried_providers || o.provider,
-              provider = $3, shard = $4, decision = $5
+              provider = $3, shard = $4, decision = $5, cost_micros = $6
         where task_id = $1 returning task_id
      )
      update video_tasks t set provider = $3 from moved where t.day = $2 and t.id = moved.task_id`,
-    [taskId, day, to.provider, shardOf(taskId, to.shards), JSON.stringify(to.decision)],
+    [
+      ...[taskId, day, to.provider, shardOf(taskId, to.shards), JSON.stringify(to.decision)],
+      to.costMicros ?? null,
+    ],
   )
 }

@@ -1,5 +1,4 @@
 /** The submit step of a video task, executed more than once at the same time, as after a worker that stood still. */
-import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
@@ -12,11 +11,10 @@ import { CommitOutcomeUnknown } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { createProviders } from '../../providers/registry.ts'
 import { createRouter } from '../../routing/router.ts'
-import { openStorage } from '../../storage/open-storage.ts'
 import { carriedVideos } from '../queue/carried-task-store.ts'
 import { dayOfTaskId } from '../task-id.ts'
 import { createStepRecords } from './step-records.ts'
-import { moveUnknownOutcome, recordSubmitted } from './submit-store.ts'
+import { moveUnknownOutcome, recordSubmitted, returnToQueue } from './submit-store.ts'
 import { submitVideo, type SubmitDependencies } from './submit-video.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
@@ -139,7 +137,7 @@ const startWorker = async (
     providers,
     router,
     log,
-    ...(await openStorage({ MEDIA_DIRECTORY: join(gateway.directory, 'media') })),
+    mediaStore: gateway.mediaStore,
     portraitsOf: async () => new Map(),
     webhookUrlOf: () => '',
     wakeDispatcher: () => {},
@@ -147,6 +145,7 @@ const startWorker = async (
     announce: () => {},
     jobDurations: { of: () => undefined },
     stopping: new AbortController().signal,
+    record: (work) => work(),
   }
   return { dependencies, [Symbol.asyncDispose]: () => router.stop() }
 }
@@ -261,6 +260,7 @@ test('a response that arrives after an operator gave the task to another provide
     provider: 'elsewhere',
     shards: 1,
     decision: { provider: 'elsewhere', reason: '', skipped: [] },
+    costMicros: undefined,
   }
   await moveUnknownOutcome(postgres, { taskId, day: dayOfTaskId(taskId) ?? '' }, to)
   vendor.answer(0, 200, { id: `job of ${taskId}` })
@@ -551,4 +551,20 @@ test('a provider is not blamed for a submit that the deadline of its task cut sh
   }
   expect(vendor.submits()).toBeGreaterThan(0)
   expect(worker.dependencies.router.healthOf('vendor', 'vidB-2')).toEqual({ kind: 'healthy' })
+})
+
+test('an execution with an outdated record does not move a task that another one has begun to submit', async () => {
+  const { postgres } = gateway.database
+  const taskId = await createStartedTask(gateway, 'starting')
+  const read = { taskId, run: 1, submits: 0, day: dayOfTaskId(taskId) ?? '', provider: 'vendor' }
+  const records = createStepRecords(postgres)
+  expect(await records.beginSubmit({ ...read, costMicros: undefined })).toBe(true)
+  const decision = { provider: 'other', reason: 'order 2', skipped: [] }
+  const to = { ...{ provider: 'other', shards: 1, decision }, costMicros: undefined }
+  await returnToQueue(postgres, read, { waitMs: 0, isRefused: false, to })
+  const { rows } = await postgres.query(
+    'select provider, stage, submits from open_tasks where task_id = $1',
+    [taskId],
+  )
+  expect(rows).toEqual([{ provider: 'vendor', stage: 'submitting', submits: 1 }])
 })

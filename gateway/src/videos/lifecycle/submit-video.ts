@@ -2,7 +2,7 @@
  * The submit step of a run: gives the job to its provider, at most once as far as the provider's protocol allows. It
  * reads the record first, because the step, or the whole run, may execute again after a crash.
  */
-import { costOf } from '../../billing/prices/price.ts'
+import type { RunningSteps } from '../../platform/engine/running-steps.ts'
 import type { Log } from '../../platform/log.ts'
 import { repeatWhileUnavailable } from '../../platform/while-unavailable.ts'
 import { withExchanges, type Exchange } from '../../providers/port/exchange.ts'
@@ -11,11 +11,11 @@ import { videoOf, type Provider, type Providers } from '../../providers/port/pro
 import { sendUntil } from '../../providers/port/send-deadline.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
-import type { Decision, Router, Unavailable } from '../../routing/route.ts'
-import { leaveToPollLoop, recordOutcome, type OpenTask } from '../open-task-store.ts'
+import type { Router, Unavailable } from '../../routing/route.ts'
+import { leaveToPollLoop, recordOutcome, type CurrentRun, type OpenTask } from '../open-task-store.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 import { nextPollDelayMs } from '../polling/poll-schedule.ts'
-import { pricedWorkOf } from '../priced-work.ts'
+import { costAt } from '../priced-work.ts'
 import { needsEnhancing } from '../prompts/enhance-prompt.ts'
 import { recordAttempts, recordJobFailures, type Attempt } from '../task-attempt-store.ts'
 import { findTask } from '../task-store.ts'
@@ -24,7 +24,15 @@ import { requirementsOf } from '../video-requirements.ts'
 import { cancelJob } from './discard-job.ts'
 import { jobOf, type JobDependencies } from './job-of-task.ts'
 import type { StepRecords } from './step-records.ts'
-import { clearOutcomeUnknown, returnToQueue, waitForDeadline, type Requeue } from './submit-store.ts'
+import {
+  clearOutcomeUnknown,
+  returnToQueue,
+  waitForDeadline,
+  type Requeue,
+  type Target,
+} from './submit-store.ts'
+import { timeLimitOf, type TimeLimit } from './submit-time-limit.ts'
+import { traceStep } from './trace-video.ts'
 
 export interface SubmitDependencies extends JobDependencies {
   records: Pick<StepRecords, 'findCurrentRun' | 'beginSubmit' | 'recordJob'>
@@ -38,21 +46,24 @@ export interface SubmitDependencies extends JobDependencies {
   jobDurations: Pick<JobDurations, 'of'>
   /** Aborted when this worker begins to stop. */
   stopping: AbortSignal
+  /** Runs what must survive the drain of a stopping worker, because no other process knows the response. */
+  record: RunningSteps['record']
 }
 
 /**
  * `stop`: this run has nothing more to do · `needs_enhancing`: the prompt must be enhanced first · `outcome_known`: the
  * record has the outcome, or the deadline is over · `waiting`: the poll loop starts another run at the outcome.
  */
-export interface Submitted {
-  kind: 'stop' | 'needs_enhancing' | 'outcome_known' | 'waiting'
-}
+export type Submitted =
+  | { kind: 'stop' | 'outcome_known' | 'waiting' }
+  | { kind: 'needs_enhancing'; open: OpenTask }
 
 // A lookup that finds no job counts from this time after the submit on. It covers the longest submit timeout, after
 // which no execution sends a request any more, and the time until a provider lists a job that it has accepted.
 const lookupGraceMs = 120_000
 
-const remainingMsOf = ({ deadlineMs }: OpenTask): number => Math.max(0, deadlineMs - performance.now())
+/** A task waits so long for a spent budget before it tries again: operators may raise it at any time. */
+const stoppedWaitMs = 60_000
 
 const refusalCode = (code: string | undefined): Extract<Outcome, { kind: 'refused' }>['code'] =>
   code === 'invalid_image' || code === 'invalid_parameter' || code === 'content_policy_violation'
@@ -70,33 +81,12 @@ interface Submission {
   costMicros: number | undefined
 }
 
-/**
- * The time of one submit. It ends before another execution may consider the submit as failed, so nothing is sent after
- * it.
- */
-interface TimeLimit {
-  endsMs: number
-  signal: AbortSignal
-  /** Whether the deadline of the task leaves the provider less time than its timeout. */
-  isCutShort: boolean
-}
-
-const timeLimitOf = (open: OpenTask, { timeoutsMs }: Provider): TimeLimit => {
-  const startedMs = performance.now()
-  const remainingMs = remainingMsOf(open)
-  const timeoutMs = Math.min(timeoutsMs.submit, Math.ceil(remainingMs))
-  const isCutShort = remainingMs < timeoutsMs.submit
-  return { endsMs: startedMs + timeoutMs, signal: AbortSignal.timeout(timeoutMs), isCutShort }
-}
-
-/**
- * Another provider for a task that its current one has refused, or may not be asked for now; undefined if there is none.
- */
+/** Another provider, because the current one has refused the task or may not be asked now; undefined if there is none. */
 const otherProvider = (
   { router }: SubmitDependencies,
   { open, task, provider }: Submission,
   whyNot: 'refused' | Omit<Unavailable, 'provider'>,
-): { provider: string; shards: number; decision: Decision } | undefined => {
+): Target | undefined => {
   const without =
     whyNot === 'refused'
       ? { tried: [...open.tried, provider.name] }
@@ -104,13 +94,24 @@ const otherProvider = (
   const chosen = router.choose(task.model, { ...requirementsOf(task.order, provider.name), ...without })
   if (chosen === undefined || chosen.route.provider.name === provider.name) return undefined
   const { name, shards } = chosen.route.provider
-  return { provider: name, shards, decision: chosen.decision }
+  return { provider: name, shards, decision: chosen.decision, costMicros: costAt(chosen.route, task.order) }
 }
 
 const requeue = async (dependencies: SubmitDependencies, { open }: Submission, how: Requeue) => {
-  await repeatWhileUnavailable(() => returnToQueue(dependencies.postgres, open, how))
+  await repeatWhileUnavailable(() => returnToQueue(dependencies.postgres, open, how), dependencies.log)
   dependencies.wakeDispatcher(how.to?.provider ?? open.provider)
   return { kind: 'stop' } as const
+}
+
+/** Its provider may not be called now: the task moves to another one, or waits. */
+const requeueUncalled = (
+  dependencies: SubmitDependencies,
+  submission: Submission,
+  { reason, forMs }: { reason: string; forMs: number },
+) => {
+  const isOutcomeUnknown = submission.open.outcomeUnknownSinceMs !== null
+  const to = isOutcomeUnknown ? undefined : otherProvider(dependencies, submission, { reason, forMs })
+  return requeue(dependencies, submission, { waitMs: to === undefined ? forMs : 0, isRefused: false, to })
 }
 
 const untilDeadline = async (
@@ -163,8 +164,9 @@ const handleFailure = async (
       if (to !== undefined && !open.tried.includes(to.provider)) {
         return requeue(dependencies, submission, { waitMs: 0, isRefused: true, to })
       }
-      await repeatWhileUnavailable(() =>
-        recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' }),
+      await repeatWhileUnavailable(
+        () => recordOutcome(postgres, open.taskId, { kind: 'refused', code, message: '' }),
+        log,
       )
       return { kind: 'outcome_known' }
     }
@@ -188,7 +190,7 @@ const recordJob = async (
   const { taskId, day } = open
   const firstPollMs = nextPollDelayMs(provider, 0, jobDurations.of(provider.name, task.model))
   const job = { taskId, day, provider: provider.name, upstream, firstPollMs, video, attempt }
-  const { record, isDuplicate } = await repeatWhileUnavailable(() => records.recordJob(job))
+  const { record, isDuplicate } = await repeatWhileUnavailable(() => records.recordJob(job), log)
   if (record === 'claimed_by_other') {
     // The job may show another customer's video. The provider cannot tell whether it has one for this task as well.
     log.error({ taskId, provider: provider.name }, 'job.of-another-task')
@@ -251,7 +253,7 @@ const submitToProvider = async (
   given: Submission,
   limit: TimeLimit,
 ): Promise<Submitted | 'outdated'> => {
-  const { postgres, records, router, stopping } = dependencies
+  const { postgres, records, router, stopping, record, log } = dependencies
   const { open, task, provider, video, upstreamModel, costMicros } = given
   let submission = given
   const exchanges: Exchange[] = []
@@ -277,13 +279,16 @@ const submitToProvider = async (
       router.releaseProbe(provider.name, task.model)
       return 'outdated'
     }
+    router.addCost(provider.name, costMicros ?? 0)
     submission = { ...given, open: { ...open, submits: open.submits + 1 } }
     const upstream = await withExchanges(
       (exchange) => exchanges.push(exchange),
       () => sendUntil(limit.endsMs, () => video.submit(job, limit.signal)),
     )
     router.report(provider.name, task.model, 'ok')
-    return await recordJob(dependencies, submission, upstream, { ...attempt, outcome: 'accepted' })
+    return await record(() =>
+      recordJob(dependencies, submission, upstream, { ...attempt, outcome: 'accepted' }),
+    )
   } catch (error) {
     if (!(error instanceof ProviderFailure)) {
       router.releaseProbe(provider.name, task.model)
@@ -297,23 +302,23 @@ const submitToProvider = async (
       isLocal,
     })
     // Without these writes the next execution would not know whether the provider has a job.
-    await repeatWhileUnavailable(() =>
-      recordAttempts(postgres, [{ ...attempt, outcome: error.kind, failureReason: error.message }]),
-    )
-    return handleFailure(dependencies, submission, error)
+    return record(async () => {
+      await repeatWhileUnavailable(
+        () => recordAttempts(postgres, [{ ...attempt, outcome: error.kind, failureReason: error.message }]),
+        log,
+      )
+      return handleFailure(dependencies, submission, error)
+    })
   }
 }
 
 /** Executes the step on the record as read; `outdated` if another execution changed it before the provider was called. */
 const submitOnce = async (
   dependencies: SubmitDependencies,
-  taskId: string,
-  run: number,
+  { open, task }: CurrentRun,
 ): Promise<Submitted | 'outdated'> => {
-  const { postgres, records, providers, router } = dependencies
-  const current = await records.findCurrentRun({ taskId, run })
-  if (current === undefined) return { kind: 'stop' }
-  const { open, task } = current
+  const { postgres, providers, router } = dependencies
+  const { taskId } = open
   if (open.outcome !== null || open.isOverdue) return { kind: 'outcome_known' }
   if (open.upstream !== null) {
     // An earlier execution, or a webhook, has recorded the job.
@@ -321,7 +326,7 @@ const submitOnce = async (
     dependencies.wakePoller(open.provider, taskId)
     return { kind: 'waiting' }
   }
-  if (needsEnhancing(task)) return { kind: 'needs_enhancing' }
+  if (needsEnhancing(task)) return { kind: 'needs_enhancing', open }
 
   const provider = providers.find(open.provider)
   if (provider === undefined) return leaveRemovedProvider(dependencies, open)
@@ -333,7 +338,7 @@ const submitOnce = async (
     provider,
     video,
     upstreamModel: route?.upstreamModel ?? task.model,
-    costMicros: costOf(route?.costs, pricedWorkOf(task.order)),
+    costMicros: costAt(route, task.order),
   }
   const limit = timeLimitOf(open, provider)
 
@@ -352,22 +357,34 @@ const submitOnce = async (
   if (open.stage !== 'starting' && open.stage !== 'submitting') return { kind: 'stop' }
   const isOutcomeUnknown = submission.open.outcomeUnknownSinceMs !== null
   const isRetry = isOutcomeUnknown || open.tried.includes(provider.name)
+  // A job that the provider may have already costs nothing more.
+  const stop = isOutcomeUnknown ? undefined : router.stopAt(provider.name)
+  if (stop !== undefined) {
+    const forMs = Math.min(stop.forMs, stoppedWaitMs)
+    return requeueUncalled(dependencies, submission, { reason: stop.reason, forMs })
+  }
   const permit = await router.mayCall(provider.name, task.model, isRetry ? 'retry' : 'first')
-  if (permit.kind === 'yes') return submitToProvider(dependencies, submission, limit)
-  const { reason, retryAfterMs: forMs } = permit
-  const to = isOutcomeUnknown ? undefined : otherProvider(dependencies, submission, { reason, forMs })
-  const waitMs = to === undefined ? permit.retryAfterMs : 0
-  return requeue(dependencies, submission, { waitMs, isRefused: false, to })
+  if (permit.kind === 'no') {
+    return requeueUncalled(dependencies, submission, { reason: permit.reason, forMs: permit.retryAfterMs })
+  }
+  return submitToProvider(dependencies, submission, limit)
 }
 
-/** An execution whose record is outdated reads it again, and finds the outcome of the other submit unknown or known. */
+/**
+ * An execution whose record is outdated reads it again, and finds the outcome of the other submit unknown or known.
+ * `runStartedMs` is given if this is the first step of its run.
+ */
 export const submitVideo = async (
   dependencies: SubmitDependencies,
   taskId: string,
   run: number,
+  runStartedMs?: number,
 ): Promise<Submitted> => {
-  for (;;) {
-    const submitted = await submitOnce(dependencies, taskId, run)
+  for (let startedMs = runStartedMs; ; startedMs = undefined) {
+    const current = await dependencies.records.findCurrentRun({ taskId, run })
+    if (current === undefined) return { kind: 'stop' }
+    const submit = () => submitOnce(dependencies, current)
+    const submitted = await traceStep('submit', current.open, startedMs, submit)
     if (submitted !== 'outdated') return submitted
   }
 }

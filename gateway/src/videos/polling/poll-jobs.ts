@@ -17,7 +17,9 @@ import type { Engine } from '../../platform/engine/restate.ts'
 import type { Run } from '../../platform/engine/run-key.ts'
 import type { RunningSteps } from '../../platform/engine/running-steps.ts'
 import type { Log } from '../../platform/log.ts'
+import { count } from '../../platform/metrics/metrics.ts'
 import type { Postgres } from '../../platform/postgres.ts'
+import { inTask } from '../../platform/tracing/tracing.ts'
 import { ProviderFailure } from '../../providers/port/failure.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Opaque, VideoProvider } from '../../providers/port/video.ts'
@@ -96,11 +98,9 @@ const pollOne = async (
         ...startIfPermitted(dependencies, { provider: provider.name, isRetry: false }),
       }
     case 'refused':
-      // The provider's message is for operators only; callers get the text of the error code.
-      log.info(
-        { taskId: due.taskId, provider: provider.name, code: status.code, reason: status.message },
-        'job.refused',
-      )
+      // The provider's message may quote the prompt. It is stored with the task's attempts, for operators only; callers get
+      // the text of the error code.
+      log.info({ taskId: due.taskId, provider: provider.name, code: status.code }, 'job.refused')
       return {
         ...result,
         outcome: { kind: 'refused', code: status.code, message: '' },
@@ -129,7 +129,7 @@ const hasEnded = ({ isOverdue, outcome }: DuePoll) => isOverdue || outcome !== n
 const createPollOne = (dependencies: PollDependencies, provider: Provider, video: VideoProvider) => {
   const { log, router } = dependencies
   let failuresInRow = 0
-  return async (due: DuePoll): Promise<Polled> => {
+  const pollIfDue = async (due: DuePoll): Promise<Polled> => {
     // At the deadline the run polls the job once more.
     if (due.isOverdue || due.outcome?.kind === 'refused') return { ...postponed(due, 0), ...starting }
     if (due.outcome !== null) {
@@ -149,6 +149,7 @@ const createPollOne = (dependencies: PollDependencies, provider: Provider, video
     } catch (error) {
       failuresInRow += 1
       log.info({ err: error, taskId: due.taskId, provider: provider.name }, 'poll.failed')
+      count('kinora.task.retries', { kind: 'video', stage: 'poll' })
       // A 403 may concern this job alone, for instance one created with an earlier key of another account.
       if (error instanceof ProviderFailure && error.kind === 'unauthorized' && error.status !== 403) {
         router.report(provider.name, due.model, error.kind)
@@ -156,6 +157,7 @@ const createPollOne = (dependencies: PollDependencies, provider: Provider, video
       return afterFailure(error instanceof ProviderFailure ? error.retryAfterMs : undefined)
     }
   }
+  return (due: DuePoll) => inTask(due, () => pollIfDue(due))
 }
 
 const postponed = ({ taskId, day }: DuePoll, nextPollMs: number): PollResult => ({

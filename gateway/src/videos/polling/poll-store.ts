@@ -16,6 +16,7 @@ export interface DuePoll {
   /** Since the provider accepted the job. */
   elapsedMs: number
   model: string
+  traceContext: string | null
   /** When the poll was due, in full precision. */
   dueAt: string
 }
@@ -43,7 +44,7 @@ export const findDuePolls = async (
     unitedParts(
       shard,
       (isOfPart) =>
-        `select o.task_id as "taskId", o.day, o.upstream, o.outcome, o.model,
+        `select o.task_id as "taskId", o.day, o.upstream, o.outcome, o.model, o.trace_context as "traceContext",
                 o.deadline_at <= now() as "isOverdue", o.failed_downloads > 0 as "isRetry",
                 extract(epoch from now() - o.submitted_at) * 1000 as "elapsedMs", o.next_poll_at::text as "dueAt"
            from open_tasks o
@@ -89,10 +90,10 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
          from given n join locked on locked.task_id = n."taskId"
         where t.day = n.day and t.id = n."taskId" and n.progress > t.progress
           and t.state in ('pending', 'processing')
-       returning t.day, t.id, t.progress, t.last_event
+       returning t.day, t.id, t.account_id, t.webhook, t.progress, t.last_event
      ), event as (
-       insert into task_events (day, task_id, id, kind, data)
-       select day, id, last_event, 'progress', jsonb_build_object('progress', progress) from advanced
+       insert into task_events (day, task_id, id, kind, data, account_id, webhook)
+       select day, id, last_event, 'progress', jsonb_build_object('progress', progress), account_id, webhook from advanced
      ), polled as (
        update open_tasks o
           set next_poll_at = case when n."startsRun" or n.outcome is not null then now() + make_interval(secs => n."nextPollMs" / 1000.0)

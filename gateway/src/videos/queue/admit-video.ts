@@ -11,9 +11,12 @@ import { placeHolds } from '../../billing/spending/spend.ts'
 import type { StoreResponses } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
 import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
+import { count } from '../../platform/metrics/metrics.ts'
 import { CommitOutcomeUnknown, isDatabaseUnavailable, isLockTimeout } from '../../platform/postgres-errors.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
 import { insertStoredFiles, lockSources, type StoredFile } from '../../storage/stored-file-store.ts'
+import type { TaskWebhooks } from '../../tasks/requested-webhook.ts'
+import type { TaskWebhook } from '../../tasks/task.ts'
 import type { StoredImage } from '../images/stored-image.ts'
 import { charactersMax, type NamedCharacters } from '../requested-character.ts'
 import { findTasks, insertTasks, type NewTask } from '../task-store.ts'
@@ -38,6 +41,7 @@ export interface AdmissionDependencies extends CandidateDependencies {
   countWaiting: (accountId: string) => () => void
   /** The account's characters that a prompt names. */
   namedCharacters: NamedCharacters
+  assignWebhooks: TaskWebhooks['assign']
   storeResponses: StoreResponses
 }
 
@@ -101,6 +105,26 @@ const refuseMissingSources = async (database: Database, tasks: NewTask[]): Promi
   )
 }
 
+/** The webhooks of the tasks that name one, by their ids. Adds refusals. */
+const findWebhooks = async (
+  database: Database,
+  candidates: Candidate[],
+  refusals: Map<string, ApiError>,
+  assignWebhooks: TaskWebhooks['assign'],
+): Promise<Map<string, TaskWebhook>> => {
+  const wanted = candidates.flatMap(({ task: { id, accountId }, admission: { webhook } }) =>
+    webhook === undefined ? [] : { id, accountId, webhook },
+  )
+  const found = await assignWebhooks(database, wanted)
+  const webhooks = new Map<string, TaskWebhook>()
+  for (const [index, { id }] of wanted.entries()) {
+    const webhook = found[index]
+    if (webhook instanceof ApiError) refusals.set(id, webhook)
+    else if (webhook !== undefined) webhooks.set(id, webhook)
+  }
+  return webhooks
+}
+
 interface Accepted {
   admission: Admission
   candidateId: string
@@ -111,6 +135,7 @@ interface Accepted {
 const admitFunded = async (
   database: Database,
   candidates: Candidate[],
+  webhooks: Map<string, TaskWebhook>,
   refusals: Map<string, ApiError>,
 ): Promise<Accepted[]> => {
   const placed = await placeHolds(
@@ -123,7 +148,10 @@ const admitFunded = async (
   )
   const accepted = candidates.flatMap(({ task, taskAt, admission }, index): Accepted[] => {
     const refusal = placed.refusals[index]
-    if (refusal === undefined) return [{ admission, candidateId: task.id, task: taskAt(placed.atMs) }]
+    if (refusal === undefined) {
+      const accepted = { ...taskAt(placed.atMs), webhook: webhooks.get(task.id) }
+      return [{ admission, candidateId: task.id, task: accepted }]
+    }
     refusals.set(task.id, refusal)
     return []
   })
@@ -139,7 +167,7 @@ const admitTogether = async (
   database: Database,
   candidates: Candidate[],
   refuseFullQueues: ReturnType<typeof createQueueLength>,
-  storeResponses: StoreResponses,
+  { assignWebhooks, storeResponses }: Pick<AdmissionDependencies, 'assignWebhooks' | 'storeResponses'>,
   /** Gets the tasks of this attempt before they are committed, by the id of the candidate. */
   written: Map<string, NewTask>,
 ) => {
@@ -148,8 +176,11 @@ const admitTogether = async (
     ...(await refuseFullQueues(database, tasks)),
     ...(await refuseMissingSources(database, tasks)),
   ])
-  const remaining = candidates.filter(({ task }) => !refusals.has(task.id))
-  const accepted = remaining.length === 0 ? [] : await admitFunded(database, remaining, refusals)
+  const remaining = () => candidates.filter(({ task }) => !refusals.has(task.id))
+  // Before the holds: these locks come before those of wallets everywhere.
+  const webhooks = await findWebhooks(database, remaining(), refusals, assignWebhooks)
+  const funded = remaining()
+  const accepted = funded.length === 0 ? [] : await admitFunded(database, funded, webhooks, refusals)
   for (const { candidateId, task } of accepted) written.set(candidateId, task)
   await insertStoredFiles(
     database,
@@ -171,7 +202,7 @@ const admitTogether = async (
 
 export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVideo => {
   const { postgres, router, queueOverload, queueLimits } = dependencies
-  const { wakeDispatcher, namedCharacters, countWaiting, storeResponses } = dependencies
+  const { wakeDispatcher, namedCharacters, countWaiting } = dependencies
   const refuseFullQueues = createQueueLength(queueLimits)
   const together = async (
     candidates: Candidate[],
@@ -181,7 +212,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
     try {
       return await postgres.transaction((database) => {
         written.clear()
-        return admitTogether(database, candidates, refuseFullQueues, storeResponses, written)
+        return admitTogether(database, candidates, refuseFullQueues, dependencies, written)
       }, options)
     } catch (error) {
       if (isDatabaseUnavailable(error) || isLockTimeout(error)) throw error
@@ -207,6 +238,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
   }
   const accountOf = ({ task }: Candidate) => task.accountId
   const admit = batch(splitOnLockTimeout(together, accountOf, { failsFast: true }), {
+    name: 'create',
     inFlightMax: 4,
     sizeMax: 200,
     lockOf: accountOf,
@@ -218,6 +250,7 @@ export const createAdmitVideo = (dependencies: AdmissionDependencies): AdmitVide
       const { refusal, ...candidate } = newCandidate(admission, dependencies)
       if (refusal !== undefined) throw refusal
       const task = await admit(candidate)
+      count('kinora.tasks.accepted', { kind: 'video', model: task.model })
       queueOverload.add(task.provider, task.model, task.accountId, task.keyId, task.order.seconds)
       wakeDispatcher(task.provider)
       return task

@@ -9,10 +9,12 @@ import { walletOf } from '../../billing/spending/spend.ts'
 import type { ResponseToStore } from '../../http/call.ts'
 import type { VideoModel } from '../../models/model.ts'
 import type { Database } from '../../platform/postgres.ts'
+import { contextForTask } from '../../platform/tracing/tracing.ts'
 import { secondsFor } from '../../routing/choose-route.ts'
 import type { Route, Router } from '../../routing/route.ts'
+import type { RequestedWebhook } from '../../tasks/requested-webhook.ts'
 import type { StoredImage } from '../images/stored-image.ts'
-import { pricedWorkOf } from '../priced-work.ts'
+import { costAt, pricedWorkOf } from '../priced-work.ts'
 import type { RequestedCharacter } from '../requested-character.ts'
 import { requestedSound } from '../requested-sound.ts'
 import { shardOf } from '../shard.ts'
@@ -32,6 +34,7 @@ export interface Admission {
   images: StoredImage[]
   /** Created from a video of this order; the prompt need not name it. */
   character?: RequestedCharacter | undefined
+  webhook?: RequestedWebhook | undefined
   /** The provider that must make the video, whichever providers serve the model now. */
   pinnedTo?: string | undefined
   /** Writes in the transaction of the admission. */
@@ -158,7 +161,9 @@ export const newCandidate = (
     errorMessage: null,
     shard: shardOf(id, provider.shards),
     decision,
+    costMicros: costAt(route, order),
     deadlineMs,
+    traceContext: contextForTask(),
   }
   const taskAt = (atMs: number): NewTask => {
     const heldAt = new Date(atMs)

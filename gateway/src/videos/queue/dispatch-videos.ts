@@ -7,6 +7,7 @@ import type { Database, Postgres } from '../../platform/postgres.ts'
 import type { Provider, Providers } from '../../providers/port/provider.ts'
 import type { Requirements, Router } from '../../routing/route.ts'
 import { dispatchTasks, idleMs, soonMs, type Claim } from '../../tasks/dispatch-tasks.ts'
+import { costAt } from '../priced-work.ts'
 import { shardOf } from '../shard.ts'
 import { videoTables } from '../task.ts'
 import { requirementsOf } from '../video-requirements.ts'
@@ -71,7 +72,9 @@ const moveTasks = async (
     if (router.healthOf(target.name, model).kind !== 'healthy' || providers.find(target.name) === undefined)
       return []
     const { name: provider, shards } = target
-    return [{ taskId, day, provider, shard: shardOf(taskId, shards), decision: chosen.decision }]
+    const { decision, route } = chosen
+    const costMicros = costAt(route, order)
+    return [{ taskId, day, provider, shard: shardOf(taskId, shards), decision, costMicros }]
   })
   if (moves.length > 0) await moveWaiting(database, from, moves)
   return [...new Set(moves.map(({ provider }) => provider))]
@@ -90,11 +93,27 @@ const moveToHealthy = async (
   const targets = []
   for (const { id: model, reason, forMs } of unhealthy) {
     if (dependencies.router.routesOf(model).length < 2) continue
-    const movable = await findMovable(database, from, { model }, startsPerTick)
+    const movable = await findMovable(database, from, { models: [model] }, startsPerTick)
     const unavailable = [{ provider: from, reason, forMs }]
     targets.push(...(await moveTasks(dependencies, database, from, movable, unavailable)))
   }
   return [...new Set(targets)]
+}
+
+/** Moves tasks that wait for a provider whose budget is spent, and returns the names of the others. */
+const moveFromStopped = async (
+  dependencies: DispatchDependencies,
+  database: Database,
+  from: string,
+  stop: NonNullable<ReturnType<Router['stopAt']>>,
+): Promise<string[]> => {
+  const { router } = dependencies
+  const models = router
+    .modelsAt(from)
+    .flatMap(({ model }) => (router.routesOf(model).length > 1 ? model : []))
+  if (models.length === 0) return []
+  const movable = await findMovable(database, from, { models }, startsPerTick)
+  return moveTasks(dependencies, database, from, movable, [{ provider: from, ...stop }])
 }
 
 /** Moves the tasks that wait for a provider that was removed, once another provider that serves them is healthy. */
@@ -143,11 +162,16 @@ const claimSlots = async (
   const survey = surveyModels(dependencies, provider)
   await lockQueue(database, name)
   const capacityOf = await capacitiesOf(database, name, survey)
-  const queue = { provider: name, slots, slotsElsewhere, capacityOf }
+  const stop = router.stopAt(name)
+  const queue = { provider: name, slots, slotsElsewhere, capacityOf, isStopped: stop !== undefined }
   const { starts, isThrottled } = await claimAccepted(database, queue, startsPerTick, queueLimits(), tickId)
-  const targets = await moveToHealthy(dependencies, database, name, survey.unhealthy)
+  const targets =
+    stop === undefined
+      ? await moveToHealthy(dependencies, database, name, survey.unhealthy)
+      : await moveFromStopped(dependencies, database, name, stop)
   const probeMs = Math.min(...survey.unhealthy.map(({ forMs }) => Math.max(forMs, throttledMs)))
-  const waitMs = Math.min(isThrottled || survey.ramping.length > 0 ? throttledMs : idleMs, probeMs)
+  const isSoon = isThrottled || survey.ramping.length > 0 || stop !== undefined
+  const waitMs = Math.min(isSoon ? throttledMs : idleMs, probeMs)
   return {
     runs: starts,
     tickInMs: starts.length >= startsPerTick ? soonMs : waitMs,

@@ -1,5 +1,6 @@
 import { ApiError } from '@kinora/contract/errors'
 
+import { rejection } from '../../platform/metrics/rejections.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { VideoTask } from '../task.ts'
 import type { QueueLimits } from './queue-limits.ts'
@@ -13,13 +14,16 @@ const farFromFull = 0.75
 const rememberedMax = 10_000
 
 const refusalOf = (lengthMax: number) =>
-  new ApiError('rate_limit_exceeded', {
-    message: `Queue full: an account may have ${lengthMax} waiting tasks. Try again when some have started.`,
-    headers: {
-      'retry-after': String(retryAfterSeconds),
-      'retry-after-ms': String(retryAfterSeconds * 1000),
-    },
-  })
+  rejection(
+    'queue_length',
+    new ApiError('rate_limit_exceeded', {
+      message: `Queue full: an account may have ${lengthMax} waiting tasks. Try again when some have started.`,
+      headers: {
+        'retry-after': String(retryAfterSeconds),
+        'retry-after-ms': String(retryAfterSeconds * 1000),
+      },
+    }),
+  )
 
 /**
  * Refuses tasks of accounts whose queue is full, and returns the refusals by task id. Concurrent admissions do not see

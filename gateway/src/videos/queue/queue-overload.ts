@@ -1,8 +1,8 @@
 import type { ApiError } from '@kinora/contract/errors'
 
-import { refusalOfWait } from '../../routing/queue-overload.ts'
+import { refusalOfStop, refusalOfWait } from '../../routing/queue-overload.ts'
 import type { QueueWait } from '../../routing/queue-wait.ts'
-import type { Route } from '../../routing/route.ts'
+import type { Route, Router } from '../../routing/route.ts'
 import type { JobDurations } from '../polling/job-durations.ts'
 
 export interface QueueOverload {
@@ -16,9 +16,11 @@ export const createQueueOverload = (
   queueWait: QueueWait,
   durationsOf: JobDurations['of'],
   waitMsMax: number,
+  stopAt: Router['stopAt'],
 ): QueueOverload => ({
   refusalAt: ({ provider, slots }, model, accountId) => {
     const { name } = provider
+    if (stopAt(name) !== undefined) return refusalOfStop(model)
     const durationMs = durationsOf(name, model)?.p50
     // A busy slot starts its next task when a job ends.
     const startsPerSecond = durationMs === undefined ? undefined : (slots * 1000) / durationMs

@@ -24,7 +24,7 @@ export const createReadQueuePlace = (database: Database): ReadQueuePlace => {
       const found = await findQueuePlaces(database, [...new Set(taskIds)], countedMax)
       return taskIds.map((taskId) => fulfilled(found.get(taskId)))
     },
-    { inFlightMax: 1, sizeMax: 500 },
+    { name: 'queue_place', inFlightMax: 1, sizeMax: 500 },
   )
   const recent = new Map<string, { place: QueuePlace | undefined; untilMs: number }>()
   const readPlace = async (taskId: string) => {

@@ -47,6 +47,8 @@ export interface Queue {
   slotsElsewhere: number
   /** Tasks of a model that may start now, for models with fewer than the provider's slots. */
   capacityOf: Map<string, number>
+  /** The provider may get no new work now. Tasks whose job it may have already start nevertheless. */
+  isStopped: boolean
 }
 
 interface Choice extends Run {
@@ -76,7 +78,7 @@ interface Chosen {
  */
 const choose = async (
   database: Database,
-  { provider, slots, slotsElsewhere, capacityOf }: Queue,
+  { provider, slots, slotsElsewhere, capacityOf, isStopped }: Queue,
   limit: number,
   { concurrencyPerAccount, concurrencyPerKey }: QueueLimits,
   locked: string[] | undefined,
@@ -130,6 +132,7 @@ const choose = async (
            (select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
              where o.provider = $1 and o.stage = 'accepted' and o.account_id = key.account_id and o.key_id = key.key_id
                and o.not_before <= now() and not o.model = any ($8)
+               and (o.outcome_unknown_since is not null or not $10)
              order by accepted_at, task_id limit most)
            union all
            select scarce.* from unnest($8::text[], $9::integer[]) as model (id, capacity)
@@ -137,6 +140,7 @@ const choose = async (
               select task_id, run, model, accepted_at, case when run = 0 then seconds else 0 end as cost from open_tasks o
                where o.provider = $1 and o.stage = 'accepted' and o.account_id = key.account_id and o.key_id = key.key_id
                  and o.not_before <= now() and o.model = model.id and model.capacity > 0
+                 and (o.outcome_unknown_since is not null or not $10)
                order by accepted_at, task_id limit least(most, model.capacity + 1)
             ) scarce
          ) head
@@ -167,6 +171,7 @@ const choose = async (
       locked ?? null,
       [...capacityOf.keys()],
       [...capacityOf.values()],
+      isStopped,
     ],
   )
   const { choices, isThrottled } = rows[0] ?? { choices: [], isThrottled: false }
@@ -293,23 +298,23 @@ export interface WaitingTask {
 }
 
 /**
- * Waiting tasks that may move to another provider: of one model or of all, accepted so long ago, not remixes, and without
+ * Waiting tasks that may move to another provider: of these models or of all, accepted so long ago, not remixes, and without
  * a submit of unknown outcome.
  */
 export const findMovable = async (
   database: Database,
   provider: string,
-  { model, ageSecondsMin = 0 }: { model?: string; ageSecondsMin?: number },
+  { models, ageSecondsMin = 0 }: { models?: string[]; ageSecondsMin?: number },
   limit: number,
 ): Promise<WaitingTask[]> => {
   const { rows } = await database.query<WaitingTask & Record<string, unknown>>(
     `select o.task_id as "taskId", o.day, o.model, o.tried_providers as tried, t.video_order as "order"
        from open_tasks o join video_tasks t on t.day = o.day and t.id = o.task_id
-      where o.provider = $1 and o.stage = 'accepted' and o.model = coalesce($2, o.model)
+      where o.provider = $1 and o.stage = 'accepted' and ($2::text[] is null or o.model = any ($2))
         and o.outcome_unknown_since is null and not t.video_order ? 'remixOf'
         and o.accepted_at <= now() - make_interval(secs => $4)
       limit $3`,
-    [provider, model ?? null, limit, ageSecondsMin],
+    [provider, models ?? null, limit, ageSecondsMin],
   )
   return rows
 }
@@ -320,6 +325,8 @@ export interface Move {
   provider: string
   shard: number
   decision: Decision
+  /** What the task costs there; undefined if unknown. */
+  costMicros: number | undefined
 }
 
 /** Moves waiting tasks to other providers, where they may start at once. */
@@ -327,9 +334,9 @@ export const moveWaiting = async (database: Database, from: string, moves: Move[
   await database.query(
     `with moved as (
        update open_tasks o
-          set provider = m.provider, shard = m.shard, decision = m.decision, not_before = now()
+          set provider = m.provider, shard = m.shard, decision = m.decision, cost_micros = m."costMicros", not_before = now()
          from jsonb_to_recordset($2::jsonb) as m
-           ("taskId" text, day date, provider text, shard smallint, decision jsonb)
+           ("taskId" text, day date, provider text, shard smallint, decision jsonb, "costMicros" bigint)
         where o.task_id = m."taskId" and o.provider = $1 and o.stage = 'accepted' and o.outcome_unknown_since is null
         returning o.day, o.task_id, o.provider
      )

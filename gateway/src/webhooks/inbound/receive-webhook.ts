@@ -57,7 +57,7 @@ export const receiveWebhook = (
       if (!(error instanceof ProviderFailure)) throw error
       const { provider, id: taskId } = call.path
       if (error.kind === 'rejected') {
-        log.warn({ provider, taskId, address: call.address, reason: error.message }, 'webhook.rejected')
+        log.warn({ provider, taskId, address: call.address, err: error }, 'webhook.rejected')
         return refuse(call, 'invalid_signature')
       }
       // The signature could not be verified; the provider redelivers after an error.

@@ -25,24 +25,25 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
   const vendorError = vendorErrorIn(answer.body)
   const message = redact(describe(answer, vendorError))
   if (status === 429 || status === 503) {
-    return new ProviderFailure('busy', message, { retryAfterMs: retryAfterMs(answer.headers) })
+    return new ProviderFailure('busy', message, { status, retryAfterMs: retryAfterMs(answer.headers) })
   }
   // Another Kinora gateway states that the job failed for certain.
   const isFinal = vendorError?.code === 'upstream_error' && one(answer.headers['x-should-retry']) === 'false'
-  if (status === 502 && isFinal) return new ProviderFailure('rejected', message, { code: 'upstream_error' })
+  if (status === 502 && isFinal)
+    return new ProviderFailure('rejected', message, { status, code: 'upstream_error' })
   if (status < 400 || status > 499 || status === 408) {
     return new ProviderFailure('unknown', message, { status })
   }
   // A submit with the same idempotency key is in progress, so the job may still be created.
   if (status === 409 && /idempoten|request_in_progress/i.test(vendorError?.code ?? '')) {
-    return new ProviderFailure('unknown', message, { retryAfterMs: retryAfterMs(answer.headers) })
+    return new ProviderFailure('unknown', message, { status, retryAfterMs: retryAfterMs(answer.headers) })
   }
 
   const code = status === 401 || status === 402 ? 'upstream_error' : refusalCodeOf(vendorError)
-  if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { code })
+  if (code === 'content_policy_violation') return new ProviderFailure('moderated', message, { status, code })
   // Some vendors refuse content with 403 and a code about permissions.
   if (status === 403 && isContentRefused(vendorError)) {
-    return new ProviderFailure('moderated', message, { code: 'content_policy_violation' })
+    return new ProviderFailure('moderated', message, { status, code: 'content_policy_violation' })
   }
   // The account was refused, whatever field the vendor names. A 403 without a vendor error comes from a firewall and
   // concerns only this request.
@@ -50,9 +51,9 @@ export function failureOfAnswer(answer: FailedAnswer, redact: (text: string) => 
     return new ProviderFailure('unauthorized', message, { code: 'upstream_error', status })
   }
   if (isVoiceRefused(vendorError)) {
-    return new ProviderFailure('rejected', message, { code: 'voice_not_supported' })
+    return new ProviderFailure('rejected', message, { status, code: 'voice_not_supported' })
   }
-  return new ProviderFailure('rejected', message, { code: lengthCodeOf(vendorError) ?? code })
+  return new ProviderFailure('rejected', message, { status, code: lengthCodeOf(vendorError) ?? code })
 }
 
 const busyCode = /rate_?limit|too_?many|overload|busy|capacity|concurren/i
@@ -82,19 +83,21 @@ export function failureInAnswer(
 export function failureOfOurs(answer: FailedAnswer, redact: (text: string) => string): ProviderFailure {
   const vendorError = vendorErrorIn(answer.body)
   const message = redact(describe(answer, vendorError))
-  const options = { forCaller: vendorError?.message, code: vendorError?.code }
+  const { status } = answer
+  const options = { status, forCaller: vendorError?.message, code: vendorError?.code }
   if (vendorError?.code === 'weights_missing') {
     return new ProviderFailure('rejected', message, { ...options, code: 'service_unavailable' })
   }
-  if (answer.status === 429 || answer.status === 503) {
+  if (status === 429 || status === 503) {
     return new ProviderFailure('busy', message, {
+      status,
       forCaller: vendorError?.message,
       retryAfterMs: retryAfterMs(answer.headers),
     })
   }
   // Messages of internal errors are for the log only.
-  if (answer.status < 400 || answer.status > 499) {
-    return new ProviderFailure('unknown', message, { status: answer.status })
+  if (status < 400 || status > 499) {
+    return new ProviderFailure('unknown', message, { status })
   }
   const kind = vendorError?.code === 'content_policy_violation' ? 'moderated' : 'rejected'
   return new ProviderFailure(kind, message, options)

@@ -12,6 +12,7 @@ export interface FetchSettings {
   /** Secrets that the package puts into headers; no message contains them. */
   secrets: string[]
   connections: number
+  traceparent?: boolean | undefined
   resultOrigins: string[]
   answerBytesMax: number
 }

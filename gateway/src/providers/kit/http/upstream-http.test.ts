@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 
 import { failureOf, listenForTest } from '../../../../test/kit/listen-for-test.ts'
+import { createLog } from '../../../platform/log.ts'
+import { startTracing } from '../../../platform/tracing/start-tracing.ts'
+import { inTask } from '../../../platform/tracing/tracing.ts'
 import { type Exchange, withExchanges } from '../../port/exchange.ts'
 import { ResultTooLarge, resultBytesMax } from '../../port/failure.ts'
 import { sendUntil } from '../../port/send-deadline.ts'
@@ -513,4 +516,29 @@ test('a large download has backpressure', async () => {
   }
   expect(mostWaitingBytes).toBeLessThan(1024 * 1024)
   expect(readBytes).toBe(32 * chunk.length)
+})
+
+test('a provider gets the trace of a call only if that is configured', async () => {
+  const received: unknown[] = []
+  await using server = await listenForTest((request, response) => {
+    received.push(request.headers['traceparent'])
+    response.end('{}')
+  })
+  await using collector = await listenForTest((_request, response) => response.end('{}'))
+  const log = createLog({ level: 'silent' }, 'test')
+  const task = { taskId: 'video_1', traceContext: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
+  const stopTracing = await startTracing({ url: collector.url, role: 'worker', ratio: 0 }, log)
+  try {
+    for (const traceparent of [true, false, undefined]) {
+      const upstream = upstreamAt({ baseUrl: server.url, traceparent })
+      await inTask(task, () => upstream.callJson(get()))
+    }
+    await upstreamAt({ baseUrl: server.url, traceparent: true }).callJson(get())
+  } finally {
+    await stopTracing()
+  }
+  const [sent, ...others] = received
+  expect(sent).toMatch(new RegExp(`^00-${'a'.repeat(32)}-[0-9a-f]{16}-01$`))
+  expect(sent).not.toContain('b'.repeat(16))
+  expect(others).toEqual([undefined, undefined, undefined])
 })

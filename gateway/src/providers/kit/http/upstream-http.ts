@@ -4,7 +4,6 @@ import { Agent, buildConnector, type Dispatcher } from 'undici'
 
 import { SafeFetchError } from '../../../safe-fetch/safe-fetch-error.ts'
 import { createSafeFetch } from '../../../safe-fetch/safe-fetch.ts'
-import { noteExchange } from '../../port/exchange.ts'
 import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../port/failure.ts'
 import { sendDeadlineMs } from '../../port/send-deadline.ts'
 import { parseJson } from '../json/lenient-json.ts'
@@ -26,6 +25,7 @@ import {
   relay,
   untilAborted,
 } from './response-body.ts'
+import { startExchange } from './start-exchange.ts'
 import { timelyBody } from './timely-body.ts'
 import type { Call, JsonAnswer, Link, StreamedAnswer, TextAnswer } from './upstream-call.ts'
 
@@ -49,6 +49,8 @@ export interface UpstreamSettings {
   /** Maximum of open connections per origin; further calls wait. */
   connections?: number | undefined
   connectTimeoutMs?: number | undefined
+  /** Whether calls carry the header `traceparent` of their trace. */
+  traceparent?: boolean | undefined
   /** The built-in provider: its codes are the public ones, and its messages are for callers. */
   isOurs?: boolean | undefined
   /** Classifies failed responses of a vendor with an unusual format. */
@@ -137,15 +139,6 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     return new URL(`${base.origin}${basePath}${call.path}`)
   }
 
-  /** Starts the clock of an exchange; returns the function that records it. */
-  function startExchange(call: Call, path: string): (status: number | undefined, answer: string) => void {
-    const beganAtMs = performance.now()
-    return (status, answer) => {
-      const ms = Math.round(performance.now() - beganAtMs)
-      noteExchange({ what: call.what, method: call.method, path, status, ms, answer })
-    }
-  }
-
   /** The path relative to the base URL, without anything that looks like a secret. */
   function shownPath(url: URL): string {
     const below = url.pathname.startsWith(basePath) ? url.pathname.slice(basePath.length) : url.pathname
@@ -157,17 +150,18 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
 
   async function send(call: Call, url: URL, bodyTimeout?: number): Promise<Sent> {
     const { body } = call
+    const { note, traceHeaders } = startExchange(call, shownPath(url), settings.traceparent === true)
     const headers: Record<string, string> = {
       accept: '*/*',
       'user-agent': 'kinora',
       ...call.headers,
+      ...traceHeaders,
       ...credential,
       // Responses are never decompressed, which rules out decompression bombs.
       'accept-encoding': 'identity',
     }
     if (body !== undefined) headers['content-type'] = body.contentType
     if (body?.lengthBytes !== undefined) headers['content-length'] = String(body.lengthBytes)
-    const note = startExchange(call, shownPath(url))
     const deadlineMs = sendDeadlineMs()
     try {
       const agent = call.freshConnection === true ? freshAgent : keepAliveAgent
@@ -196,9 +190,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
       throw new ProviderFailure(
         isUndelivered ? 'not_delivered' : 'unknown',
         `${call.what} failed: ${reason}`,
-        {
-          isLocal: isUnreadable || isLocalError(error),
-        },
+        { isLocal: isUnreadable || isLocalError(error), cause: error },
       )
     }
   }
@@ -242,6 +234,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
       throw new ProviderFailure(
         'unknown',
         redact(`${call.what} broke off while answering: ${errorName(error)}`),
+        { cause: error },
       )
     }
     if (text === undefined)
@@ -295,7 +288,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     } catch (error) {
       // A link carries its own authorization, so its refusal says nothing about our credential.
       if (!(error instanceof ProviderFailure) || error.kind !== 'unauthorized') throw error
-      throw new ProviderFailure('rejected', error.message, { code: error.code })
+      throw new ProviderFailure('rejected', error.message, { code: error.code, status: error.status })
     }
   }
 
@@ -326,7 +319,7 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
 
   /** Opens a URL at another origin. Credentials are never sent there, nor on a redirect back to the vendor. */
   async function openElsewhere(call: Call, url: URL, redirectsLeft: number): Promise<StreamedAnswer> {
-    const note = startExchange(call, '(a link)')
+    const { note } = startExchange(call, '(a link)', false)
     try {
       const limits = {
         sizeBytesMax: resultBytesMax,
@@ -343,9 +336,9 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
       if (isTooLarge(error)) throw new ResultTooLarge(call.what)
       const message = redact(`${call.what} failed: ${errorName(error)}`)
       if (status === 403 || status === 404 || status === 410) {
-        throw new ProviderFailure('rejected', message, { code: 'upstream_error' })
+        throw new ProviderFailure('rejected', message, { code: 'upstream_error', status, cause: error })
       }
-      throw new ProviderFailure('unknown', message)
+      throw new ProviderFailure('unknown', message, { status, cause: error })
     }
   }
 
@@ -361,7 +354,9 @@ export function upstreamAt(settings: UpstreamSettings): Upstream {
     const bytes = relay(body, (error) =>
       isTooLarge(error)
         ? new ResultTooLarge(call.what)
-        : new ProviderFailure('unknown', redact(`${call.what} broke off: ${errorName(error)}`)),
+        : new ProviderFailure('unknown', redact(`${call.what} broke off: ${errorName(error)}`), {
+            cause: error,
+          }),
     )
     return { status, headers, bytes }
   }
