@@ -32,7 +32,11 @@ const listening = async (server: {
   return (server.address() as AddressInfo).port
 }
 
-/** Forwards requests, reads the whole response, and drops it if `isLost` returns true. */
+/**
+ * Forwards requests, reads the whole response, and drops it if `isLost` returns true. It loses nothing else: neither side
+ * closes an idle connection, which after a pause of this process could meet a request that is just being sent. A retry
+ * that never arrived could not be told from that of its equal.
+ */
 const startLossyProxy = async (targetUrl: string, isLost: (request: IncomingMessage) => boolean) => {
   let lost = 0
   const server = createServer((near, reply) => {
@@ -53,6 +57,7 @@ const startLossyProxy = async (targetUrl: string, isLost: (request: IncomingMess
     far.on('error', () => near.socket.destroy())
     near.pipe(far)
   })
+  server.keepAliveTimeout = 0
   const port = await listening(server)
   return {
     url: `http://127.0.0.1:${port}`,
