@@ -289,9 +289,12 @@ export interface DatabaseState {
 }
 
 /** Throws if the database is unreachable. */
-export const inspectDatabase = async (config: Pick<Config, 'DATABASE_URL'>): Promise<DatabaseState> => {
+export const inspectDatabase = async (
+  config: Pick<Config, 'DATABASE_URL'>,
+  connectTimeoutMs: number,
+): Promise<DatabaseState> => {
   const postgres = connectPostgres(
-    { url: config.DATABASE_URL, connectionsMax: 1 },
+    { url: config.DATABASE_URL, connectionsMax: 1, connectTimeoutMs },
     createLog({ level: 'silent' }, 'doctor'),
   )
   try {
@@ -368,10 +371,10 @@ export const findNewestBackup = async (directory: string): Promise<Date | undefi
 }
 
 /** Throws if Redis is unreachable. */
-export const pingRedis = async (url: string): Promise<void> => {
+export const pingRedis = async (url: string, timeoutMs: number): Promise<void> => {
   const redis = connectRedis({ url, timeoutMs: 0 }, createLog({ level: 'silent' }, 'doctor'))
   try {
-    await once(redis, 'ready', { signal: AbortSignal.timeout(3_000) })
+    await once(redis, 'ready', { signal: AbortSignal.timeout(timeoutMs) })
     await redis.ping()
   } finally {
     redis.disconnect()

@@ -26,7 +26,10 @@ export const postgres = async (url: string | undefined): Promise<Check> => {
   if (url === undefined || url === '') return absent(name, `DATABASE_URL is not set; ${startsItsOwn}`)
   try {
     const beganAtMs = Date.now()
-    const { migrationProblem, loggingFixes, serverMajor, now } = await inspectDatabase({ DATABASE_URL: url })
+    const { migrationProblem, loggingFixes, serverMajor, now } = await inspectDatabase(
+      { DATABASE_URL: url },
+      timeoutMs,
+    )
     // The time of the server lies between the two, unless a clock is wrong.
     const clockSkewMs = Math.max(beganAtMs - now.getTime(), now.getTime() - Date.now(), 0)
     if (serverMajor < serverMajorMin)
@@ -57,7 +60,7 @@ export const redis = async (url: string | undefined): Promise<Check> => {
   if (url === undefined)
     return absent('Redis', 'REDIS_URL is not set; only needed with several API processes')
   try {
-    await pingRedis(url)
+    await pingRedis(url, timeoutMs)
     return ok('Redis', 'reachable')
   } catch (error) {
     const isRefused = /WRONGPASS|NOAUTH|invalid password/.test(messageOf(error))

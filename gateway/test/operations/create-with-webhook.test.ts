@@ -209,7 +209,7 @@ describe('statements', () => {
       statementsOf(table, async () => taskOf(await send(customer, fields)))
     const plain = await create({})
     const additional = more[name]
-    expect(plain).toHaveLength(additional === undefined ? usual : usual + 1)
+    expect(plain, plain.join('\n')).toHaveLength(additional === undefined ? usual : usual + 1)
     if (additional !== undefined) expect(plain.join('\n')).toContain(additional)
     const first = await create({ webhook_url: `https://${randomUUID()}.example.com/` })
     expect(first.filter((each) => !plain.includes(each))).toEqual([
