@@ -12,6 +12,7 @@ import { settings } from '../gateway/src/config.ts'
 import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
 import { priceRuleSchema } from '../gateway/src/provider-config/price-config.ts'
 import { providerConfigSchema } from '../gateway/src/provider-config/provider-config.ts'
+import { referenceModels } from '../gateway/src/provider-config/reference-models.ts'
 import { routeConfigSchema } from '../gateway/src/provider-config/route-config.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { documents, staleDocuments } from './generate.ts'
@@ -100,4 +101,15 @@ test('the providers page lists every setting of providers, models and routes, an
       expect(common).not.toContain(name)
     }
   }
+})
+
+test('the page of models has the price of every model of the reference, and the names that kinora dev gives them', () => {
+  const lines = (documents()['docs/model-list.md'] ?? '').split('\n')
+  for (const [id, { prices }] of Object.entries(referenceModels)) {
+    const [{ micros }] = prices as [{ micros: number }]
+    const rows = lines.filter((line) => line.startsWith(`| \`${id}\` |`))
+    expect(rows.join('\n')).toContain(`${micros / 1_000_000}`)
+  }
+  expect(lines).toContain('| `asr-1` | `whisper-1` | – |')
+  expect(lines.find((line) => line.startsWith('| `vidA3` |'))).toMatch(/0\.20 USD per second \|$/)
 })

@@ -32,6 +32,7 @@ import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-grow
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
+import { modelListPage } from './model-list.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
 const note = 'Generated from the code by `npm run generate`. Do not edit.'
@@ -325,6 +326,7 @@ export const documents = (): Record<string, string> => ({
   'docs/errors.md': errorsPage(),
   'docs/configuration.md': configurationPage(),
   'docs/metrics.md': lines('# Metrics', '', note, '', metricsPage()),
+  'docs/model-list.md': lines('# Models and prices', '', note, '', modelListPage()),
   'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
   ...dashboardFiles(),

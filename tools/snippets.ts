@@ -1,5 +1,5 @@
 /**
- * Keeps the examples of README.md, docs/guide.md and docs/webhooks.md equal to the files in docs/snippets, which a test runs. A comment
+ * Keeps the examples of these pages equal to the files in docs/snippets, which a test runs. A comment
  * `<!-- snippet: name -->` stands before the code block that shows the file.
  */
 import { readFileSync } from 'node:fs'
@@ -17,11 +17,17 @@ export const withSnippets = (page: string, read: (name: string) => string): stri
 /** The snippets that a page shows. */
 export const snippetsIn = (page: string): string[] => [...page.matchAll(marked)].map(([, name = '']) => name)
 
-/** Code blocks in shell or JavaScript that are not snippets, and so not tested. */
+/** Code blocks in shell, JavaScript or Python that are not snippets, and so not tested. */
 export const untestedBlocks = (page: string): string[] =>
-  [...page.replaceAll(marked, '').matchAll(/```(?:sh|bash|js|ts)\n[^]*?```/g)].map(([block]) => block)
+  [...page.replaceAll(marked, '').matchAll(/```(?:sh|bash|js|ts|python)\n[^]*?```/g)].map(([block]) => block)
 
-export const snippetPages = ['README.md', 'docs/guide.md', 'docs/webhooks.md']
+export const snippetPages = [
+  'README.md',
+  'docs/guide.md',
+  'docs/webhooks.md',
+  'docs/python.md',
+  'docs/migrate-from-openai.md',
+]
 
 const root = new URL('../', import.meta.url)
 export const readSnippet = (name: string): string =>

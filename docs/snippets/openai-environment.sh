@@ -1,0 +1,2 @@
+export OPENAI_BASE_URL="$KINORA_URL/openai/v1"
+export OPENAI_API_KEY="$KINORA_KEY"
