@@ -26,10 +26,9 @@ const providerLine = ({ name, provider, variable }: Vendor) => {
 }
 
 const modelLines = ({ name, models }: Vendor) =>
-  Object.entries(models).map(([id, { model, settings }]) => {
-    const route = `routes: [{ provider: ${name}, model: ${model} }]`
-    return `  ${id}: { ${settings === undefined ? route : `${settings}, ${route}`} }\n`
-  })
+  Object.entries(models).map(
+    ([id, model]) => `  ${id}: { routes: [{ provider: ${name}, model: ${model} }] }\n`,
+  )
 
 export const configFileFor = (found: Vendor[]): string => {
   if (found.length === 0) return head + example

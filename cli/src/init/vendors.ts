@@ -6,24 +6,21 @@ interface Vendor {
   name: string
   provider: Record<string, string>
   /** What a model of the catalog is with this vendor. Without entries, the operator chooses among the vendor's models. */
-  models: Record<string, { model: string; settings?: string }>
+  models: Record<string, string>
 }
-
-const soraSettings = 'seconds: [4, 8, 12], sizes: [720x1280, 1280x720]'
 
 export const vendors: Vendor[] = [
   {
     variable: 'OPENAI_API_KEY',
     name: 'openai',
     provider: { kind: 'openai', baseUrl: 'https://api.openai.com/v1' },
+    // No videos: this vendor ended its API for them in September 2026.
     models: {
-      'vidB-2': { model: 'sora-2', settings: soraSettings },
-      'vidB-2-pro': { model: 'sora-2-pro', settings: soraSettings },
-      'asr-1': { model: 'whisper-1' },
-      'chat-4o-transcribe': { model: 'gpt-4o-transcribe' },
-      'chat-4o-mini-transcribe': { model: 'gpt-4o-mini-transcribe' },
-      'chat-4o-mini-tts-2025-12-15': { model: 'gpt-4o-mini-tts-2025-12-15' },
-      'chat-4o-audio-preview': { model: 'gpt-4o-audio-preview' },
+      'asr-1': 'whisper-1',
+      'chat-4o-transcribe': 'gpt-4o-transcribe',
+      'chat-4o-mini-transcribe': 'gpt-4o-mini-transcribe',
+      'chat-4o-mini-tts-2025-12-15': 'gpt-4o-mini-tts-2025-12-15',
+      'chat-4o-audio-preview': 'gpt-4o-audio-preview',
     },
   },
   {
