@@ -20,6 +20,7 @@ import { installedVersion } from './installed-version.ts'
 const videoModel = 'vidB-2'
 const speechModel = 'chat-4o-mini-tts-2025-12-15'
 const transcriptionModel = 'asr-1'
+const chatModel = 'chat-4o-audio-preview'
 
 const order = { duration: 4, resolution: '480x480' } as const
 const poll = { intervalMs: 200 }
@@ -287,11 +288,19 @@ export const aiSdkOpenAi: ClientLibrary = {
       note: "It calls `POST /responses`. Use `openai.chat('…')`.",
       run: async (baseUrl, key) => {
         const openai = createOpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: key })
-        const error = await failureOf(
-          generateText({ model: openai('chat-4o-audio-preview'), prompt: 'Hello' }),
-        )
+        const error = await failureOf(generateText({ model: openai(chatModel), prompt: 'Hello' }))
         assert.deepEqual([error.statusCode, error.isRetryable], [404, false])
         assert.match(error.message, /responses/)
+      },
+    },
+    {
+      name: 'a question is answered',
+      calls: ["generateText with openai.chat('…')"],
+      result: 'works',
+      run: async (baseUrl, key) => {
+        const openai = createOpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: key })
+        const { text } = await generateText({ model: openai.chat(chatModel), prompt: 'Is water wet?' })
+        assert(text.length > 0)
       },
     },
     {
