@@ -20,7 +20,10 @@ export type KinoraVideoModelId =
   | (string & {})
 
 /** A speech model of the reference, or any other that the service has. */
-export type KinoraSpeechModelId = 'chat-4o-mini-tts-2025-12-15' | 'ttsB-3.1-flash-tts-preview' | (string & {})
+export type KinoraSpeechModelId =
+  | 'chat-4o-mini-tts-2025-12-15'
+  | 'ttsB-3.1-flash-tts-preview'
+  | (string & {})
 
 /** A transcription model of the reference, or any other that the service has. */
 export type KinoraTranscriptionModelId =
