@@ -17,6 +17,7 @@ COPY sandbox/package.json sandbox/
 COPY gateway/package.json gateway/
 COPY local/package.json local/
 COPY cli/package.json cli/
+COPY ai-sdk/package.json ai-sdk/
 
 FROM sources AS build
 RUN npm ci
@@ -28,6 +29,7 @@ COPY sandbox sandbox
 COPY gateway gateway
 COPY local local
 COPY cli cli
+COPY ai-sdk ai-sdk
 RUN npm run build
 
 # With the PostgreSQL and Restate servers of `kinora dev`. The image has its own Node.

@@ -156,7 +156,7 @@ export const faultsIn = async (page: string, { files, sourceOf, gaps }: Project)
 /** Reads the test files and gaps below this root. */
 export const readProject = async (root: URL): Promise<Project> => {
   const read = (file: string) => readFile(new URL(file, root), 'utf8')
-  const folders = ['contract', 'sandbox', 'gateway', 'local', 'cli', 'tools', 'dev']
+  const folders = ['contract', 'sandbox', 'gateway', 'local', 'cli', 'ai-sdk', 'tools', 'dev']
   const files = await Promise.all(
     folders.map(async (folder) => {
       const entries = await readdir(new URL(folder, root), { recursive: true })

@@ -1,6 +1,6 @@
 /**
  * Generates documents from the code: the OpenAPI descriptions, the errors page, both lists of settings, the providers
- * page, dashboards, the checksums of migrations, and tables inside of other pages. With `--check` it writes nothing and fails if a
+ * page, dashboards, the model ids of the AI SDK package, the checksums of migrations, and tables inside of other pages. With `--check` it writes nothing and fails if a
  * document is stale.
  */
 import { readFileSync } from 'node:fs'
@@ -32,6 +32,7 @@ import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-grow
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
+import { modelIdsFile } from './model-ids.ts'
 import { modelListPage } from './model-list.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
@@ -329,6 +330,7 @@ export const documents = (): Record<string, string> => ({
   'docs/model-list.md': lines('# Models and prices', '', note, '', modelListPage()),
   'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
+  'ai-sdk/src/model-ids.ts': modelIdsFile(),
   ...dashboardFiles(),
   [checksumsFile]: `${JSON.stringify(withNewChecksums(readChecksums(), readMigrations()), null, 2)}\n`,
 })

@@ -130,6 +130,12 @@ export const otherZones = {
       '@kinora/sandbox/sandbox',
     ],
   },
+  'ai-sdk/src': {
+    imports: [],
+    types: ['@kinora/contract'],
+    packages: ['@ai-sdk/provider', '@ai-sdk/provider-utils'],
+    builtins: false,
+  },
   dev: { imports: ['@kinora/contract'] },
 }
 
