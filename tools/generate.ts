@@ -8,7 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { performanceCharts, performanceTables } from '../bench/report/performance-page.ts'
 import { adminOperations } from '../contract/src/admin-operations.ts'
-import { errors, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
+import { errors, mayRetry, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
 import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
 import {
   errorsOf,
@@ -29,6 +29,7 @@ import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { describePersonalData, describeStoredFiles } from '../gateway/src/retention/personal-data.ts'
 import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-growth.ts'
+import { compatibilityPage } from './compatibility.ts'
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
@@ -62,6 +63,7 @@ const errorSection = (code: ErrorCode) => {
     `- Status and type: ${status} \`${type}\``,
     `- Message: ${message}`,
     `- Hint: ${hint}`,
+    `- \`x-should-retry\`: ${mayRetry(code)}`,
     `- Returned by: ${returnedBy(code)}`,
     '',
   ]
@@ -326,6 +328,7 @@ export const documents = (): Record<string, string> => ({
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),
   'docs/configuration.md': configurationPage(),
+  'docs/compatibility.md': lines(...compatibilityPage(note)),
   'docs/metrics.md': lines('# Metrics', '', note, '', metricsPage()),
   'docs/model-list.md': lines('# Models and prices', '', note, '', modelListPage()),
   'docs/providers.md': providersPage(),

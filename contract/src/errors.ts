@@ -321,6 +321,15 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
+/**
+ * Whether the same request may succeed a little later. `x-should-retry` says so in every error response, because client
+ * libraries decide by the status alone otherwise, and repeat every 409.
+ */
+export const mayRetry = (code: ErrorCode): boolean => {
+  const { status } = errors[code]
+  return code === 'request_in_progress' || status === 429 || status >= 500
+}
+
 /** Error codes of failed tasks. `task_timeout` and `task_cancelled` are never the error of a request. */
 export const taskErrors = {
   content_policy_violation: 'The provider rejected the prompt or an image because of its content.',

@@ -1,11 +1,12 @@
 import type { TSchema } from 'typebox'
 
 import { adminOperations } from './admin-operations.ts'
-import { errors, type ErrorCode } from './errors.ts'
+import { errors, mayRetry, type ErrorCode } from './errors.ts'
 import recordedExamples from './examples.json' with { type: 'json' }
 import { errorsOf, idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
+import { headersAt, responseHeaders, type HeaderPlace } from './response-headers.ts'
 
 const errorObject = {
   type: 'object',
@@ -106,10 +107,22 @@ const bodyOf = ({ id, body }: Operation) =>
     ),
   }
 
+const headersIn = (...places: HeaderPlace[]) => ({
+  headers: Object.fromEntries(
+    headersAt('every', ...places).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  ),
+})
+
+const usesModel = (operation: Operation) => operation.errors.includes('model_not_found')
+
+/** A webhook of a provider is counted only if its signature is invalid, and a health check apart. */
+const isCounted = ({ access }: Operation) => access === 'key' || access === 'operator'
+
 const errorResponses = (operation: Operation) => {
   const codesByStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
   const response = (codes: ErrorCode[]) => ({
     description: codes.map((code) => `\`${code}\`: ${errors[code].message}`).join('\n\n'),
+    ...headersIn('error', ...(codes.some(mayRetry) ? (['retry'] as const) : [])),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   })
   return Object.fromEntries(
@@ -147,6 +160,10 @@ const describe = (operation: Operation) => ({
   responses: {
     200: {
       description: operation.answer.description,
+      ...headersIn(
+        ...(isCounted(operation) ? (['counted'] as const) : []),
+        ...(usesModel(operation) ? (['model'] as const) : []),
+      ),
       content: withExample(contentOf(operation), examples[operation.id]?.response),
     },
     ...errorResponses(operation),
@@ -176,6 +193,12 @@ const documentOf = (
     paths,
     components: {
       schemas: { Error: errorObject },
+      headers: Object.fromEntries(
+        headersAt('every', 'counted', 'error', 'retry', 'model').map((name) => [
+          name,
+          { description: responseHeaders[name].description, schema: { type: 'string' } },
+        ]),
+      ),
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
     },
   }

@@ -64,28 +64,3 @@ export const operations = {
 } as const satisfies Record<string, Operation>
 
 export type OperationId = keyof typeof operations
-
-/** Operations of the `openai` SDKs that are not supported. The summary names the alternative. */
-export const unsupportedOperations: Pick<Operation, 'method' | 'path' | 'summary'>[] = [
-  {
-    method: 'POST',
-    path: '/v1/videos/extensions',
-    summary:
-      'Extending a video is not supported. To create a new video from one of yours, use POST /v1/videos/{id}/remix.',
-  },
-  {
-    method: 'POST',
-    path: '/v1/videos/characters',
-    summary: 'To create a character from a URL or a task, use POST /vidB/v1/characters.',
-  },
-  {
-    method: 'GET',
-    path: '/v1/videos/characters/{id}',
-    summary: 'To read a character, use GET /vidB/v1/characters/{id}.',
-  },
-  ...(['/v1/audio/voices', '/v1/audio/voice_consents'] as const).map((path) => ({
-    method: 'POST' as const,
-    path,
-    summary: 'Custom voices are not supported. List the voices with GET /v1/audio/voices.',
-  })),
-]

@@ -112,7 +112,7 @@ export const createSpeech =
         ...(instructions && { instructions }),
         ...(metadata && { metadata }),
       }
-      return { headers: deprecationHeaders(model), body: await meter.quote(metering, understood) }
+      return { headers: deprecationHeaders(model, call), body: await meter.quote(metering, understood) }
     }
     const metered = await meter.open(metering)
     const work = createDeferredAbort(signal)
@@ -156,7 +156,7 @@ export const createSpeech =
           return metered.settle(outcome, price(characters * share), outcome === 'completed' ? 'soon' : 'now')
         },
       }
-      const headers = { ...deprecationHeaders(model), ...engineHeaders(engine) }
+      const headers = { ...deprecationHeaders(model, call), ...engineHeaders(engine) }
       if (order.stream_format === 'sse') return { headers, body: speechEvents(speech) }
       return {
         headers: {

@@ -56,7 +56,9 @@ export const problemOf = (
     })
   }
   const message = forCaller ?? `The provider of '${model}' failed. Nothing was charged.`
-  return new ApiError('upstream_error', { ...options, message })
+  // The vendor may have done the work, and would do and bill it again.
+  const headers = kind === 'unknown' ? { 'x-should-retry': 'false' } : {}
+  return new ApiError('upstream_error', { ...options, message, headers })
 }
 
 /** Response headers that name the engine, if the provider reports it. */

@@ -135,7 +135,7 @@ export const createTranscribe = ({
       provider: router.routesOf(model.id, 'transcription')[0]?.provider.name ?? '',
       heldFor: price,
     }
-    return { job, view, price, metering, headers: deprecationHeaders(model) }
+    return { job, view, price, metering, headers: deprecationHeaders(model, call) }
   }
 
   /**

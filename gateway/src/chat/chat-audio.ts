@@ -264,7 +264,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
     const work = createDeferredAbort(signal, replyMsMax)
     const startedMs = performance.now()
     const headers = (engine: DialogueStream['engine']) => ({
-      ...deprecationHeaders(model),
+      ...deprecationHeaders(model, call),
       ...engineHeaders(engine),
     })
     const callProvider = <Answer>(
@@ -378,7 +378,7 @@ export const createChatAudio = (dependencies: ChatAudioDependencies): ChatAudio 
           max_tokens: maxTokens,
           messages: messages.length,
         }
-        return { headers: deprecationHeaders(model), body: await meter.quote(order, understood) }
+        return { headers: deprecationHeaders(model, call), body: await meter.quote(order, understood) }
       }
       const metered = await meter.open(order)
       const head = { id: `chatcmpl-${uuidV7()}`, created: Math.floor(Date.now() / 1000), model: model.name }

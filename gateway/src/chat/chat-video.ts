@@ -110,7 +110,7 @@ const accept = async (
   if (overload !== undefined) throw overload
   // A replay writes the reply again from the task's events, so no body is stored.
   const responseToStore = (task: VideoTask) =>
-    call.responseToStore(task.id, { headers: deprecationHeaders(model), body: undefined })
+    call.responseToStore(task.id, { headers: deprecationHeaders(model, call), body: undefined })
   const task =
     replayOf === undefined
       ? await withOrder(images, call, model, (admission) => admitVideo({ ...admission, responseToStore }))
@@ -259,7 +259,7 @@ export const createChatVideo =
     const body = call.read(ChatBody)
     for (const name of settingsOfText) if (body[name] !== undefined) call.ignore(name)
     const { admitVideo, images, follow, links, cancelTask, waitMs } = dependencies
-    const headers = deprecationHeaders(model)
+    const headers = deprecationHeaders(model, call)
     if (call.wantsQuote) return { headers, body: await withOrder(images, call, model, admitVideo.quote) }
     const task = await accept(dependencies, call, model)
     const followed: FollowedTask = {

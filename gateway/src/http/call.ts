@@ -68,6 +68,8 @@ export interface Call<O extends Operation = Operation> {
   /** Names a parameter in `X-Ignored-Params` that was understood but has no effect. */
   ignore: (name: string) => void
   requestId: string
+  /** Where clients reach the public API, for links to it. */
+  publicUrl: string
   /** Writes the data of an error event, for a stream that fails after it has begun. */
   writeError: WriteError
   /** True for a dry run: the response is a quote, and nothing is created. */

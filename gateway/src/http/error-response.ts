@@ -14,6 +14,7 @@ import {
   isStatementCancelled,
   StatementTimeout,
 } from '../platform/postgres-errors.ts'
+import { withRetryHeaders } from './retry-headers.ts'
 
 /**
  * Writes the body of an error, as JSON. The error of a failed task may have a code that no response has; it then
@@ -107,10 +108,7 @@ export const sendProblem =
     request.problem = error
     return reply
       .status(status)
-      .headers({
-        ...(status === 503 && { 'retry-after': '1' }),
-        ...error.headers,
-      })
+      .headers(withRetryHeaders(error))
       .type('application/json; charset=utf-8')
       .send(createErrorWriter(publicUrl, request.id)(error))
   }
@@ -126,7 +124,7 @@ export const writeProblem = (
   response
     .writeHead(errors[error.code].status, {
       ...headers,
-      ...error.headers,
+      ...withRetryHeaders(error),
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
     })
@@ -142,7 +140,7 @@ export const rawProblem = (error: ApiError, publicUrl: string, requestId: string
     `X-Request-Id: ${requestId}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    ...Object.entries(error.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(withRetryHeaders(error)).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
     '',
     body,

@@ -5,3 +5,7 @@ export const isUnderOpenAi = (url: string): boolean => url.startsWith(`${openAiB
 
 /** The URL of the same operation without that base. */
 export const withoutOpenAiBase = (url: string): string => url.slice(openAiBase.length)
+
+/** The path below that base, without the query; undefined for any other URL. */
+export const pathUnderOpenAi = (url: string): string | undefined =>
+  isUnderOpenAi(url) ? url.slice(`${openAiBase}/v1/`.length).replace(/[?#].*/s, '') : undefined

@@ -63,12 +63,34 @@ test('a model is retired on its shutdown date, without another change', () => {
   expect(catalog.servedBy('/v1/videos').map(({ id }) => id)).not.toContain('vidB-2')
 })
 
+const call = { publicUrl: 'https://media.example/api' }
+
 test('a deprecated model without a shutdown date has no Sunset header', () => {
   const model = referenceCatalog({ 'vidB-2': { state: 'deprecated' } }).find('vidB-2')
-  expect(deprecationHeaders(model)).toEqual({ deprecation: `@${model.created}` })
+  expect(deprecationHeaders(model, call)).toEqual({
+    deprecation: `@${model.created}`,
+    link: '<https://media.example/api/v1/models/vidB-2>; rel="deprecation"',
+  })
   expect(presentModel(model, { engine: undefined, prices: [], currency: 'USD' })).not.toHaveProperty(
     'shutdown_date',
   )
+})
+
+test('a model with a shutdown date has a Sunset header, and links to itself and its successor', () => {
+  const dates = { deprecationDate: '2026-09-09', shutdownDate: '2099-01-31' }
+  const headersOf = (change: object) =>
+    deprecationHeaders(referenceCatalog({ 'vidB-2': change }).find('vidB-2'), call)
+  const own = '<https://media.example/api/v1/models/vidB-2>'
+  expect(headersOf({ ...dates, state: 'deprecated', successor: 'vidA2' })).toEqual({
+    deprecation: '@1788912000',
+    sunset: 'Sat, 31 Jan 2099 00:00:00 GMT',
+    link: `${own}; rel="deprecation sunset", <https://media.example/api/v1/models/vidA2>; rel="successor-version"`,
+  })
+  expect(headersOf({ shutdownDate: dates.shutdownDate })).toEqual({
+    sunset: 'Sat, 31 Jan 2099 00:00:00 GMT',
+    link: `${own}; rel="sunset"`,
+  })
+  expect(headersOf({})).toEqual({})
 })
 
 test('a change takes effect at once, and so does its removal', () => {

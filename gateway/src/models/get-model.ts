@@ -7,13 +7,14 @@ import { presentModel, type ModelViews } from './present-model.ts'
 
 export const getModel =
   ({ catalog, engines, pricesOf }: ModelViews): Handler<typeof operations.getModel> =>
-  async ({ path, caller }) => {
+  async (call) => {
+    const { path, caller } = call
     const { currency } = caller
     const model = catalog.find(path.id)
     assertMayUseModel(caller, model)
     const engine = (await engines([model])).get(model.id)
     return {
-      headers: deprecationHeaders(model),
+      headers: deprecationHeaders(model, call),
       body: presentModel(model, { engine, prices: pricesOf(model), currency }),
     }
   }

@@ -60,15 +60,19 @@ test('the error names the limit that was reached and when to try again', async (
   )
 })
 
-test('the headers describe the tightest limit, which may be that of the address', async () => {
+test('X-RateLimit describes the tightest limit, which may be that of the address, and RateLimit all of them', async () => {
   const limit = createRateLimit({ ...settings, perAddress: 2 }, undefined)
   const ofAddress = await limit.address('203.0.113.7')
   await expect(limit('read', caller(), ofAddress)).resolves.toMatchObject({
     'x-ratelimit-limit': '2',
     'x-ratelimit-remaining': '1',
+    'ratelimit-policy': '"address";q=2;w=180, "read";q=3;w=60',
+    ratelimit: expect.stringMatching(/^"address";r=1;t=1\d\d, "read";r=2;t=\d\d$/),
   })
-  await expect(limit('create', caller(), { limit: 9, remaining: 9, resetsInMs: 1 })).resolves.toMatchObject({
+  const wide = { name: 'address', seconds: 180, limit: 9, remaining: 9, resetsInMs: 1 }
+  await expect(limit('create', caller({ requestsPerMinute: 7 }), wide)).resolves.toMatchObject({
     'x-ratelimit-limit': '2',
+    'ratelimit-policy': '"address";q=9;w=180, "key";q=7;w=60, "create";q=2;w=60',
   })
 })
 
@@ -106,7 +110,12 @@ test('a key with too many aborted requests is refused, and another is not', asyn
     message: expect.stringMatching(
       /^Rate limit reached: 2 aborted requests per minute for this key\. Try again in \d+ s\. .*disconnected/,
     ),
-    headers: { 'retry-after': expect.stringMatching(/^\d+$/), 'x-ratelimit-limit': '2' },
+    headers: {
+      'retry-after': expect.stringMatching(/^\d+$/),
+      'x-ratelimit-limit': '2',
+      'ratelimit-policy': '"aborted";q=2;w=60',
+      ratelimit: expect.stringMatching(/^"aborted";r=0;t=\d+$/),
+    },
   })
   await expect(limit.assertFewAborted(caller({ keyId: 'another' }))).resolves.toBeUndefined()
 })

@@ -37,8 +37,7 @@ type Bucket = {
 }
 
 /** How much is left of a limit. */
-export interface LimitStanding {
-  limit: number
+export interface LimitStanding extends Pick<Bucket, 'name' | 'limit' | 'seconds'> {
   remaining: number
   resetsInMs: number
 }
@@ -48,7 +47,7 @@ type AddressScope = 'customers' | 'operators'
 
 export interface RateLimit {
   /**
-   * Counts a request of an authenticated caller and returns the headers of the tightest limit. The address was counted
+   * Counts a request of an authenticated caller and returns the headers about its limits. The address was counted
    * before.
    */
   (group: LimitGroup, caller: Limited, ofAddress: LimitStanding | undefined): Promise<Record<string, string>>
@@ -79,15 +78,27 @@ const requestsOf: Record<LimitGroup, string> = {
 const adviceOnAborted =
   ' An aborted request is one whose client disconnected before its response was complete: wait for responses, or send an Idempotency-Key.'
 
-export const rateLimitHeaders = ({
-  limit,
-  remaining,
-  resetsInMs,
-}: LimitStanding): Record<string, string> => ({
-  'x-ratelimit-limit': String(limit),
-  'x-ratelimit-remaining': String(remaining),
-  'x-ratelimit-reset': String(Math.ceil((Date.now() + resetsInMs) / 1000)),
-})
+/**
+ * The headers of a request that counted against these limits. Clients know the `X-RateLimit` headers, which have the
+ * tightest limit; `RateLimit` (draft-ietf-httpapi-ratelimit-headers) has all of them.
+ */
+export const rateLimitHeaders = (standings: LimitStanding[]): Record<string, string> => {
+  const [first] = standings
+  if (first === undefined) return {}
+  const { limit, remaining, resetsInMs } = standings.reduce(
+    (tightest, each) => (each.remaining < tightest.remaining ? each : tightest),
+    first,
+  )
+  const listed = (format: (standing: LimitStanding) => string) => standings.map(format).join(', ')
+  const secondsLeft = (ms: number) => Math.max(0, Math.ceil(ms / 1000))
+  return {
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': String(Math.ceil((Date.now() + resetsInMs) / 1000)),
+    'ratelimit-policy': listed((each) => `"${each.name}";q=${each.limit};w=${each.seconds}`),
+    ratelimit: listed((each) => `"${each.name}";r=${each.remaining};t=${secondsLeft(each.resetsInMs)}`),
+  }
+}
 
 export const createRateLimit = (
   settings: LimitSettings,
@@ -150,7 +161,7 @@ export const createRateLimit = (
   })
 
   const refusalOf = (
-    { limit, what, period, whose }: Pick<Bucket, 'limit' | 'what' | 'period' | 'whose'>,
+    { name, limit, seconds, what, period, whose }: Omit<Bucket, 'key'>,
     msBeforeNext: number,
     advice = '',
   ): ApiError => {
@@ -159,7 +170,7 @@ export const createRateLimit = (
     const error = new ApiError('rate_limit_exceeded', {
       message: `Rate limit reached: ${limit} ${what}${limit === 1 ? '' : 's'} per ${period} for this ${whose}. Try again in ${waitSeconds} s.${advice}`,
       headers: {
-        ...rateLimitHeaders({ limit, remaining: 0, resetsInMs: waitMs }),
+        ...rateLimitHeaders([{ name, limit, seconds, remaining: 0, resetsInMs: waitMs }]),
         'retry-after': String(waitSeconds),
         'retry-after-ms': String(waitMs),
       },
@@ -170,11 +181,14 @@ export const createRateLimit = (
   const count = async (bucket: Bucket, takeFrom = take): Promise<LimitStanding> => {
     const { isAllowed, remaining, resetsInMs } = await takeFrom(bucket)
     if (!isAllowed) throw refusalOf(bucket, resetsInMs)
-    return { limit: bucket.limit, remaining, resetsInMs }
+    const { name, limit, seconds } = bucket
+    return { name, limit, seconds, remaining, resetsInMs }
   }
 
   const memoryOfAborted = memoryOf('aborted', settings.abortedPerMinute, minute)
   const aborted = {
+    name: 'aborted',
+    seconds: minute,
     limit: settings.abortedPerMinute,
     what: 'aborted request',
     period: 'minute',
@@ -201,13 +215,10 @@ export const createRateLimit = (
       ...(requestsPerMinute === undefined ? [] : [ofKey('key', requestsPerMinute, caller, 'request')]),
       ofKey(group, caller.limits[group] ?? settings.perMinute()[group], caller, requestsOf[group]),
     ]
-    let tightest = ofAddress
+    const standings = ofAddress === undefined ? [] : [ofAddress]
     // The first exhausted bucket refuses the request, and the others are not counted.
-    for (const each of buckets) {
-      const standing = await count(each)
-      if (tightest === undefined || standing.remaining < tightest.remaining) tightest = standing
-    }
-    return tightest === undefined ? {} : rateLimitHeaders(tightest)
+    for (const each of buckets) standings.push(await count(each))
+    return rateLimitHeaders(standings)
   }
 
   return Object.assign(ofCaller, {

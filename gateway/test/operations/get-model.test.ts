@@ -43,6 +43,8 @@ describe('200', () => {
     expect(answer.body).toMatchObject({ id: 'vidB-2', shutdown_date: '2027-01-01' })
     expect(answer.headers.get('deprecation')).toBe('@1788912000')
     expect(answer.headers.get('sunset')).toBe('Fri, 01 Jan 2027 00:00:00 GMT')
+    const link = /^<(.+)>; rel="deprecation sunset"$/.exec(answer.headers.get('link') ?? '')?.[1]
+    expect(link).toMatch(/\/v1\/models\/vidB-2$/)
   })
 })
 

@@ -2,7 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 
-import { operations, unsupportedOperations } from '@kinora/contract/operations'
+import { operations } from '@kinora/contract/operations'
+import { responseHeaders } from '@kinora/contract/response-headers'
+import { unsupportedOperations } from '@kinora/contract/unsupported'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { ask, askJson, askRaw, errorBodyOf, expectProblem } from '../kit/answers.ts'
@@ -78,6 +80,22 @@ describe('404 endpoint_not_found', () => {
       expect(answer.headers.get('allow')).toBeNull()
     }
     expectProblem(await ask(`${gateway.url}${path}/`, undefined, { method }), 'endpoint_not_found')
+  })
+
+  test.each([
+    ['POST', '/responses', '/openai/v1/chat/completions'],
+    ['GET', '/responses/resp_1?stream=true', 'openai.chat('],
+    ['POST', '/images/generations', 'POST /openai/v1/videos'],
+    ['GET', '/chat/completions/chatcmpl-1', 'are not kept'],
+    ['DELETE', '/audio/voices/voice_1', 'Custom voices'],
+  ])('%s %s is out of scope under /openai/v1, which the message explains', async (method, path, words) => {
+    const answer = await ask(`${gateway.url}/openai/v1${path}`, undefined, { method })
+    expectProblem(answer, 'endpoint_not_found')
+    expect(answer.body).toMatchObject({ error: { message: expect.stringContaining(words) } })
+    expect(answer.headers.get('x-should-retry')).toBe('false')
+    // Elsewhere it is a path like any other.
+    const elsewhere = await ask(`${gateway.url}/v1${path}`, undefined, { method })
+    expect(elsewhere.body).toMatchObject({ error: { message: expect.not.stringContaining(words) } })
   })
 
   test('a path segment that is too long', async () => {
@@ -157,14 +175,11 @@ describe('cross-origin requests', () => {
     ]) {
       expect(answer.headers.get('access-control-allow-origin')).toBe('*')
       const exposed = answer.headers.get('access-control-expose-headers')?.split(', ')
+      expect(exposed).toEqual(Object.keys(responseHeaders))
       expect(exposed).toEqual(
         expect.arrayContaining([
-          'x-request-id',
-          'x-ratelimit-limit',
-          'x-ratelimit-remaining',
-          'x-ratelimit-reset',
-          'retry-after',
-          'x-ignored-params',
+          ...['x-request-id', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+          ...['retry-after', 'retry-after-ms', 'x-should-retry', 'x-ignored-params'],
         ]),
       )
     }

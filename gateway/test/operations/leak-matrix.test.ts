@@ -462,6 +462,8 @@ const changing = new Set([
   'x-request-id',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',
+  'ratelimit',
+  'retry-after-ms',
   'connection',
   'keep-alive',
 ])

@@ -57,6 +57,8 @@ test('every response to a key has the headers of its tightest limit', async () =
   const created = await create(key)
   expect(created.headers.get('x-ratelimit-limit')).toBe('2')
   expect(created.headers.get('x-ratelimit-remaining')).toBe('1')
+  expect(created.headers.get('ratelimit-policy')).toBe('"key";q=5;w=60, "create";q=2;w=60')
+  expect(created.headers.get('ratelimit')).toMatch(/^"key";r=4;t=\d+, "create";r=1;t=\d+$/)
   const answer = await read(key)
   expect(answer.headers.get('x-ratelimit-limit')).toBe('5')
   expect(answer.headers.get('x-ratelimit-remaining')).toBe('3')
@@ -64,6 +66,7 @@ test('every response to a key has the headers of its tightest limit', async () =
   const missing = await ask(`${gateway.url}/v1/videos/nonsense`, key.text)
   expectProblem(missing, 'task_not_found')
   expect(missing.headers.get('x-ratelimit-remaining')).toBe('2')
+  expect(missing.headers.get('ratelimit')).toMatch(/^"key";r=2;t=\d+, "read";r=98;t=\d+$/)
 })
 
 test('keys are counted separately', async () => {

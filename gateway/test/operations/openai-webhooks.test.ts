@@ -10,10 +10,12 @@ import { Webhook as SvixWebhook } from 'svix'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
+import { checkedInRows, sortRows } from '../../../tools/compatibility.ts'
 import { ask } from '../kit/answers.ts'
 import { acceptedAt, daysAgo } from '../kit/expired.ts'
 import { createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { listenForTest, type TestServer } from '../kit/listen-for-test.ts'
+import { rowOf, watchMethods } from '../kit/openai-methods.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { startWebhookWorker, type WebhookWorker } from '../kit/webhook-worker.ts'
 
@@ -30,6 +32,8 @@ let received: Received[]
 let accountId: string
 let key: TestKey
 let client: OpenAI
+const provedBy = 'gateway/test/operations/openai-webhooks.test.ts'
+const worked = new Set<string>()
 
 beforeAll(async () => {
   gateway = await startGateway({ WEBHOOK_ALLOW_LOOPBACK: 'true' })
@@ -49,7 +53,10 @@ beforeEach(async () => {
   status = 200
   accountId = await createAccount(gateway.database.postgres)
   key = await createKey(gateway.database.postgres, accountId, { scopes: [...keyScopes] })
-  client = new OpenAI({ apiKey: key.text, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 })
+  client = watchMethods(
+    new OpenAI({ apiKey: key.text, baseURL: `${gateway.url}/openai/v1`, maxRetries: 0 }),
+    worked,
+  )
 })
 
 const create = () =>
@@ -194,4 +201,9 @@ describe('a delivery is verified', () => {
       )
     expect([verifies(signed), verifies(`${signed} `)]).toEqual([true, false])
   })
+})
+
+test('docs/compatibility.json has exactly the methods of the package that worked here', () => {
+  const found = [...worked].map((call) => rowOf(provedBy, call, 'works'))
+  expect(sortRows(found)).toEqual(sortRows(checkedInRows(provedBy, found)))
 })

@@ -37,6 +37,8 @@ export interface ApiServer extends Admitting, BodySettings, SlotSettings {
   /** Waits until another request of this address may be checked; returns the function that ends its checks. */
   beginChecks: (request: FastifyRequest) => Promise<() => void>
   errorWriterFor: (requestId: string) => WriteError
+  /** Where clients reach the public API. */
+  publicUrl: string
   /** Why the caller cannot pay for anything this operation makes; undefined if the caller can. */
   findPaymentProblem: (caller: Caller, operation: Operation) => Promise<ApiError | undefined>
   body: BodyLimits
@@ -192,6 +194,7 @@ export const bindOperation = <O extends Operation>(
       note,
       ignore: (name) => ignored.add(name),
       requestId: request.id,
+      publicUrl: server.publicUrl,
       writeError: server.errorWriterFor(request.id),
       wantsQuote,
       assertCanPay: beforeExpensive,

@@ -5,9 +5,11 @@
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
-import { unsupportedOperations } from '@kinora/contract/operations'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
+import { findOutOfScope, unsupportedOperations } from '@kinora/contract/unsupported'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+import { pathUnderOpenAi } from '../openai-base.ts'
 
 /** Who a path is for. Pages of any origin may call the paths of customers, and no others. */
 export type Audience = 'customers' | 'operators' | 'providers'
@@ -26,9 +28,18 @@ const rootsOf: Partial<Record<Audience, string>> = { operators: '/admin/*', prov
 
 export const routePathOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 
-export const refuseUnknownPath = async ({ method, url, endChecks }: FastifyRequest): Promise<never> => {
+/** Why there is nothing at a path that the `openai` packages call. */
+const findReason = ({ originalUrl }: FastifyRequest): string | undefined => {
+  const path = pathUnderOpenAi(originalUrl)
+  return path === undefined ? undefined : findOutOfScope(path)
+}
+
+export const refuseUnknownPath = async (request: FastifyRequest): Promise<never> => {
+  const { method, url, endChecks } = request
   endChecks?.()
-  throw new ApiError('endpoint_not_found', { message: `No endpoint at ${method} ${url.slice(0, 200)}.` })
+  throw new ApiError('endpoint_not_found', {
+    message: findReason(request) ?? `No endpoint at ${method} ${url.slice(0, 200)}.`,
+  })
 }
 
 const allowedMethods = (served: string[]) => [
@@ -71,10 +82,12 @@ const serveOtherMethods = (
     ...route,
     method: app.supportedMethods.filter((method) => ![...allowed, ...explained].includes(method)),
     exposeHeadRoute: false,
-    handler: async ({ method, url, endChecks }: FastifyRequest) => {
+    handler: async (request: FastifyRequest) => {
+      const { method, url, endChecks } = request
       endChecks?.()
+      const plain = `${method} is not allowed at ${url.replace(/\?.*/s, '').slice(0, 200)}; use ${methods}.`
       throw new ApiError('method_not_allowed', {
-        message: `${method} is not allowed at ${url.replace(/\?.*/s, '').slice(0, 200)}; use ${methods}.`,
+        message: findReason(request) ?? plain,
         headers: { allow: methods },
       })
     },

@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import { ApiError, errors } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
+import { responseHeaders } from '@kinora/contract/response-headers'
 import fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
 import { addressPrefixOf } from '../../admission/address-prefix.ts'
@@ -63,26 +64,7 @@ export interface RequestLimits {
   likelyAccount: Authenticate['likelyAccount']
 }
 
-const exposedHeaders = [
-  'x-request-id',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'retry-after',
-  'x-ignored-params',
-  'x-media-expires-at',
-  'content-range',
-  'etag',
-  'x-engine',
-  'x-engine-wanted',
-  'x-translation',
-  'x-audio-format',
-  'openai-poll-after-ms',
-  'x-queue-position',
-  'x-time-left',
-  'preference-applied',
-  'idempotent-replayed',
-].join(', ')
+const exposedHeaders = Object.keys(responseHeaders).join(', ')
 
 const isCreate = ({ routeOptions }: FastifyRequest) => routeOptions.config.creates === true
 
@@ -225,7 +207,7 @@ export const createServer = (
     if (reply.raw.destroyed) request.endChecks()
     else reply.raw.once('close', request.endChecks)
     request.addressStanding = await limits.address(request.ip, scopeOf(request))
-    if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders(request.addressStanding))
+    if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders([request.addressStanding]))
   }
   let isDraining = false
   let isClosing = false
@@ -373,6 +355,7 @@ export const createServer = (
     app,
     closing,
     beginChecks,
+    publicUrl: settings.publicUrl,
     errorWriterFor: (requestId: string): WriteError => createErrorWriter(settings.publicUrl, requestId),
     /** Fails readiness, makes clients reconnect elsewhere, then closes when the requests under way have ended. */
     drain: async (lameDuckMs: number) => {

@@ -59,7 +59,7 @@ export const createTranscriptionTask =
     if (overload !== undefined) throw overload
     const { durationSeconds } = await measureAudio(path, 'file', call.mediaWork)
     const admission = { caller, model, order, durationSeconds }
-    const headers = deprecationHeaders(model)
+    const headers = deprecationHeaders(model, call)
     if (call.wantsQuote) return { headers, body: await admitRecording.quote(admission) }
     const responseOf = (accepted: TranscriptionTask) => ({
       headers,

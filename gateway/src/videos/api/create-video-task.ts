@@ -147,7 +147,7 @@ export const createVideoTask =
     }
     const characterRequest = model.family === 'B' ? readCharacterRequest(form, fields) : undefined
     const admission = { caller, model, createdVia: 'create', order, webhook } as const
-    const headers = deprecationHeaders(model)
+    const headers = deprecationHeaders(model, call)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)
       return tryImages(images, references, call, async (stored) => ({

@@ -96,7 +96,7 @@ export const createVideo =
     if (characterRequest === undefined && fields.value('character_create') !== undefined)
       call.ignore('character_create')
     const admission = { caller, model, createdVia: 'videos', order, webhook } as const
-    const headers = deprecationHeaders(model)
+    const headers = deprecationHeaders(model, call)
     if (call.wantsQuote) {
       await withCharacter.check(call, characterRequest)
       return tryImages(images, references, call, async (stored) => ({

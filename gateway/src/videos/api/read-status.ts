@@ -61,7 +61,11 @@ export const hintHeaders = (task: VideoTask, catalog: Catalog): Record<string, s
   if (isFinal(task.state)) return {}
   const elapsedMs = Date.now() - task.createdAt.getTime()
   const afterMs = pollAfterMs(elapsedMs, task.progress, catalog.usualSeconds(task.model))
-  return { 'openai-poll-after-ms': String(afterMs), 'retry-after': String(Math.ceil(afterMs / 1000)) }
+  return {
+    'openai-poll-after-ms': String(afterMs),
+    'retry-after': String(Math.ceil(afterMs / 1000)),
+    'retry-after-ms': String(afterMs),
+  }
 }
 
 /** Estimates are in headers, because the reference defines the bodies. */

@@ -80,7 +80,7 @@ export const remix = async (
   }
   const { provider: pinnedTo } = source
   const admission = { caller, model, createdVia: 'remix', order, webhook, pinnedTo } as const
-  const headers = deprecationHeaders(model)
+  const headers = deprecationHeaders(model, call)
   if (call.wantsQuote) return { headers, body: await admitVideo.quote({ ...admission, images: [] }) }
   const responseOf = (task: VideoTask) => ({ headers, body: presentVideo(task, null, dialectOf(call)) })
   const responseToStore = (task: VideoTask) => call.responseToStore(task.id, responseOf(task))

@@ -18,10 +18,7 @@ const refusalOf = (lengthMax: number) =>
     'queue_length',
     new ApiError('rate_limit_exceeded', {
       message: `Queue full: an account may have ${lengthMax} waiting tasks. Try again when some have started.`,
-      headers: {
-        'retry-after': String(retryAfterSeconds),
-        'retry-after-ms': String(retryAfterSeconds * 1000),
-      },
+      headers: { 'retry-after': String(retryAfterSeconds) },
     }),
   )
 
