@@ -113,6 +113,7 @@ export const otherZones = {
   'local/src': { imports: ['@kinora/sandbox'] },
   'cli/src': {
     imports: [
+      '@kinora/client',
       '@kinora/contract',
       '@kinora/gateway/certificate',
       '@kinora/gateway/main',
@@ -199,7 +200,7 @@ export const restrictedPackages = [
 export const fetchOnly = restrictedPackages.find(({ packages }) => packages.includes('undici')).only
 
 /** Applies to gateway/src, contract, local and cli. */
-export const environmentOnly = ['gateway/src/config.ts']
+export const environmentOnly = ['gateway/src/config.ts', 'cli/src/connection/environment.ts']
 
 export const sqlOnly = [
   'gateway/src/**/*-store.ts',

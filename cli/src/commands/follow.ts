@@ -1,0 +1,198 @@
+/** Commands that show and change what a caller has. */
+import { defineCommand } from '../frame/command.ts'
+import { limitOption, resultOptions, serviceOptions } from './service-options.ts'
+
+const videoId = { id: { summary: 'id of the video' } } as const
+
+export const followCommands = [
+  defineCommand({
+    words: 'video watch',
+    group: 'Follow',
+    summary: 'Follow a video until it has ended, and save or show it.',
+    details: 'With --json, each event is one line of JSON, and so is the finished video.',
+    arguments: videoId,
+    options: {
+      output: resultOptions.output,
+      open: resultOptions.open,
+      noOpen: resultOptions.noOpen,
+      ...serviceOptions,
+    },
+    example: 'kinora video watch vidB-2:1794783873-00wr0CHx8hiNIb -o whale.mp4',
+    prints: 'followVideo',
+    run: async (input) => (await import('../videos/watch.ts')).watchVideo(input),
+  }),
+  defineCommand({
+    words: 'video get',
+    group: 'Follow',
+    summary: 'Show a video, and save it with -o.',
+    arguments: videoId,
+    options: { output: resultOptions.output, ...serviceOptions },
+    example: 'kinora video get vidB-2:1794783873-00wr0CHx8hiNIb -o whale.mp4',
+    prints: 'getVideo',
+    run: async (input) => (await import('../videos/show.ts')).getVideo(input),
+  }),
+  defineCommand({
+    words: 'video list',
+    group: 'Follow',
+    summary: 'List the videos of the account, newest first.',
+    options: { ...limitOption, ...serviceOptions },
+    example: 'kinora video list --limit 50',
+    prints: 'listVideos',
+    run: async (input) => (await import('../videos/show.ts')).listVideos(input),
+  }),
+  defineCommand({
+    words: 'video cancel',
+    group: 'Follow',
+    summary: 'Cancel a video that is not finished. Nothing is charged.',
+    arguments: videoId,
+    options: serviceOptions,
+    example: 'kinora video cancel vidB-2:1794783873-00wr0CHx8hiNIb',
+    prints: 'cancelVideo',
+    run: async (input) => (await import('../videos/show.ts')).cancelVideo(input),
+  }),
+  defineCommand({
+    words: 'video delete',
+    group: 'Follow',
+    summary: 'Delete a video that has ended, with its file.',
+    arguments: videoId,
+    options: { yes: { type: 'flag', short: 'y', summary: 'do not ask' }, ...serviceOptions },
+    example: 'kinora video delete vidB-2:1794783873-00wr0CHx8hiNIb',
+    prints: 'deleteVideo',
+    run: async (input) => (await import('../videos/show.ts')).deleteVideo(input),
+  }),
+  defineCommand({
+    words: 'models list',
+    group: 'Follow',
+    summary: 'List the models that the key may use, with their prices.',
+    options: {
+      kind: {
+        type: 'text',
+        choices: ['video', 'speech', 'transcription', 'chat'],
+        summary: 'only models of this kind',
+      },
+      ...serviceOptions,
+    },
+    example: 'kinora models list --kind video',
+    prints: 'listModels',
+    run: async (input) => (await import('../account/list-models.ts')).listModels(input),
+  }),
+  defineCommand({
+    words: 'models files',
+    group: 'Run',
+    summary: 'List the model files of the built-in provider and show which are present.',
+    example: 'kinora models files',
+    run: async () => (await import('../models.ts')).list(),
+  }),
+  defineCommand({
+    words: 'models pull',
+    group: 'Run',
+    summary: 'Download models of the built-in provider. Models that are already present are skipped.',
+    arguments: {
+      names: {
+        summary: 'speech, recognition, chat, or names of model sets; all but chat by default',
+        isOptional: true,
+        isList: true,
+      },
+    },
+    options: {
+      small: { type: 'flag', summary: 'only the small models, which `kinora dev` pulls automatically' },
+    },
+    example: 'kinora models pull speech',
+    run: async ({ names, small }) => {
+      const { pull } = await import('../models.ts')
+      process.exit(await pull(names, { isSmall: small }))
+    },
+  }),
+  defineCommand({
+    words: 'models check',
+    group: 'Run',
+    summary: 'Verify the hash of every model file that is present.',
+    example: 'kinora models check',
+    run: async () => (await import('../models.ts')).check(),
+  }),
+  defineCommand({
+    words: 'voices',
+    group: 'Follow',
+    summary: 'List the voices that the key may use.',
+    options: {
+      model: { type: 'text', short: 'm', value: 'id', summary: 'only voices of this model' },
+      language: {
+        type: 'text',
+        short: 'l',
+        value: 'code',
+        summary: 'only voices of this language, such as en',
+      },
+      ...serviceOptions,
+    },
+    example: 'kinora voices --language en',
+    prints: 'listVoices',
+    run: async (input) => (await import('../account/list-voices.ts')).listVoices(input),
+  }),
+  defineCommand({
+    words: 'usage',
+    group: 'Follow',
+    summary: 'Show the balance, and usage and cost by day, model or key.',
+    options: {
+      by: {
+        type: 'text',
+        value: 'groups',
+        default: 'day',
+        summary: 'hour, day, model, key, or several with commas',
+      },
+      scope: {
+        type: 'text',
+        choices: ['key', 'account'],
+        default: 'key',
+        summary: 'this key only, or all keys of the account',
+      },
+      days: { type: 'number', min: 1, max: 366, default: '30', summary: 'the period up to now' },
+      ...serviceOptions,
+    },
+    example: 'kinora usage --by model --scope account',
+    prints: 'getUsage',
+    run: async (input) => (await import('../account/show-usage.ts')).showUsage(input),
+  }),
+  defineCommand({
+    words: 'characters create',
+    group: 'Make',
+    summary: 'Create a character from one to three seconds of a video.',
+    options: {
+      url: { type: 'text', summary: 'URL of a video that shows the character' },
+      fromVideo: { type: 'text', value: 'id', summary: 'or the id of a finished video' },
+      timestamps: { type: 'text', value: 'start,end', summary: 'the part of the video, in seconds' },
+      ...serviceOptions,
+    },
+    example: 'kinora characters create --from-video vidB-2:1794783873-00wr0CHx8hiNIb --timestamps 0,2',
+    prints: 'createCharacter',
+    run: async (input) => (await import('../videos/characters.ts')).createCharacter(input),
+  }),
+  defineCommand({
+    words: 'characters list',
+    group: 'Make',
+    summary: 'List the characters of the account.',
+    options: { ...limitOption, ...serviceOptions },
+    example: 'kinora characters list',
+    prints: 'listCharacters',
+    run: async (input) => (await import('../videos/characters.ts')).listCharacters(input),
+  }),
+  defineCommand({
+    words: 'characters rename',
+    group: 'Make',
+    summary: 'Rename a character.',
+    arguments: { id: { summary: 'id of the character' }, name: { summary: 'the new name' } },
+    options: serviceOptions,
+    example: 'kinora characters rename char_01 red.panda',
+    prints: 'renameCharacter',
+    run: async (input) => (await import('../videos/characters.ts')).renameCharacter(input),
+  }),
+  defineCommand({
+    words: 'characters delete',
+    group: 'Make',
+    summary: 'Delete a character.',
+    arguments: { id: { summary: 'id of the character' } },
+    options: { yes: { type: 'flag', short: 'y', summary: 'do not ask' }, ...serviceOptions },
+    example: 'kinora characters delete char_01',
+    prints: 'deleteCharacter',
+    run: async (input) => (await import('../videos/characters.ts')).deleteCharacter(input),
+  }),
+]
