@@ -29,6 +29,7 @@ import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { describePersonalData, describeStoredFiles } from '../gateway/src/retention/personal-data.ts'
 import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-growth.ts'
+import { clientFiles } from './client/write-client.ts'
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
@@ -328,6 +329,7 @@ export const documents = (): Record<string, string> => ({
   'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
   ...dashboardFiles(),
+  ...clientFiles(),
   [checksumsFile]: `${JSON.stringify(withNewChecksums(readChecksums(), readMigrations()), null, 2)}\n`,
 })
 

@@ -109,6 +109,8 @@ export const gatewayZones = {
  */
 export const otherZones = {
   'contract/src': { imports: [], packages: ['typebox'], builtins: false },
+  // It also runs in browsers, so it gets modules of Node only by process.getBuiltinModule, when a file is named.
+  'client/src': { imports: [], packages: [], builtins: false },
   'sandbox/src': { imports: [], packages: [] },
   'local/src': { imports: ['@kinora/sandbox'] },
   'cli/src': {
@@ -199,8 +201,12 @@ export const restrictedPackages = [
 /** Global `fetch` counts as the package that implements it. */
 export const fetchOnly = restrictedPackages.find(({ packages }) => packages.includes('undici')).only
 
-/** Applies to gateway/src, contract, local and cli. */
-export const environmentOnly = ['gateway/src/config.ts', 'cli/src/connection/environment.ts']
+/** Applies to gateway/src, contract, client, local and cli. */
+export const environmentOnly = [
+  'gateway/src/config.ts',
+  'client/src/environment.ts',
+  'cli/src/connection/environment.ts',
+]
 
 export const sqlOnly = [
   'gateway/src/**/*-store.ts',
