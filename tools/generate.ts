@@ -30,6 +30,7 @@ import { protocols } from '../gateway/src/providers/registry.ts'
 import { describePersonalData, describeStoredFiles } from '../gateway/src/retention/personal-data.ts'
 import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-growth.ts'
 import { clientFiles } from './client/write-client.ts'
+import { commandPage } from './command-page.ts'
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
@@ -324,6 +325,7 @@ export const documents = (): Record<string, string> => ({
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),
+  'docs/command-line.md': commandPage(note),
   'docs/configuration.md': configurationPage(),
   'docs/metrics.md': lines('# Metrics', '', note, '', metricsPage()),
   'docs/providers.md': providersPage(),

@@ -77,40 +77,6 @@ export const followCommands = [
     run: async (input) => (await import('../account/list-models.ts')).listModels(input),
   }),
   defineCommand({
-    words: 'models files',
-    group: 'Run',
-    summary: 'List the model files of the built-in provider and show which are present.',
-    example: 'kinora models files',
-    run: async () => (await import('../models.ts')).list(),
-  }),
-  defineCommand({
-    words: 'models pull',
-    group: 'Run',
-    summary: 'Download models of the built-in provider. Models that are already present are skipped.',
-    arguments: {
-      names: {
-        summary: 'speech, recognition, chat, or names of model sets; all but chat by default',
-        isOptional: true,
-        isList: true,
-      },
-    },
-    options: {
-      small: { type: 'flag', summary: 'only the small models, which `kinora dev` pulls automatically' },
-    },
-    example: 'kinora models pull speech',
-    run: async ({ names, small }) => {
-      const { pull } = await import('../models.ts')
-      process.exit(await pull(names, { isSmall: small }))
-    },
-  }),
-  defineCommand({
-    words: 'models check',
-    group: 'Run',
-    summary: 'Verify the hash of every model file that is present.',
-    example: 'kinora models check',
-    run: async () => (await import('../models.ts')).check(),
-  }),
-  defineCommand({
     words: 'voices',
     group: 'Follow',
     summary: 'List the voices that the key may use.',

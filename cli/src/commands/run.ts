@@ -21,6 +21,7 @@ export const runCommands = [
       noModels: { type: 'flag', summary: 'do not pull models in the background' },
     },
     example: 'kinora dev --port 9000',
+    prints: 'one line when the service is ready: `{"event", "url", "console", "keys"}`',
     run: async ({ port, data, json, noModels }) => {
       const { dev } = await import('../dev.ts')
       await dev({ port, directory: data, isJson: json, pullsModels: !noModels })
@@ -90,6 +91,40 @@ export const runCommands = [
         applied.length === 0 ? 'The database is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
       )
     },
+  }),
+  defineCommand({
+    words: 'models files',
+    group: 'Run',
+    summary: 'List the model files of the built-in provider and show which are present.',
+    example: 'kinora models files',
+    run: async () => (await import('../models.ts')).list(),
+  }),
+  defineCommand({
+    words: 'models pull',
+    group: 'Run',
+    summary: 'Download models of the built-in provider. Models that are already present are skipped.',
+    arguments: {
+      names: {
+        summary: 'speech, recognition, chat, or names of model sets; all but chat by default',
+        isOptional: true,
+        isList: true,
+      },
+    },
+    options: {
+      small: { type: 'flag', summary: 'only the small models, which `kinora dev` pulls automatically' },
+    },
+    example: 'kinora models pull speech',
+    run: async ({ names, small }) => {
+      const { pull } = await import('../models.ts')
+      process.exit(await pull(names, { isSmall: small }))
+    },
+  }),
+  defineCommand({
+    words: 'models check',
+    group: 'Run',
+    summary: 'Verify the hash of every model file that is present.',
+    example: 'kinora models check',
+    run: async () => (await import('../models.ts')).check(),
   }),
   defineCommand({
     words: 'doctor',

@@ -33,6 +33,9 @@ const readOption = (name: string, option: Option, given: string[] | undefined): 
   if (option.type === 'flag') return given !== undefined
   if (option.type === 'list') return (given ?? []).map((text) => checkText(label, text, option.choices))
   const text = given?.at(-1) ?? option.default
+  if (text?.trim() === '' && option.type === 'text' && option.isRequired === undefined) {
+    throw new UsageError(`${label} must not be empty. Leave it out to use the default.`)
+  }
   if (text === undefined) {
     if (option.isRequired === true) throw new UsageError(`${label} is missing: ${option.summary}.`)
     return undefined

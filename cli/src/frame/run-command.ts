@@ -78,15 +78,20 @@ interface ServiceError {
   taskId?: string
 }
 
+const unreachableHint =
+  'Check that the service runs, and its address: KINORA_URL, or the profile that kinora login --list shows.'
+
 const describeServiceError = ({ message, code, hint, requestId, taskId, ...error }: ServiceError) => {
+  // Without a status, the service was not reached or did not respond in time.
+  const isUnreachable = error.status === undefined && taskId === undefined
+  // The message names the parameter; the hint says only that it should be corrected.
+  const shownHint = isUnreachable ? unreachableHint : error.param === undefined ? hint : undefined
   const lines = [
     message,
-    ...(hint === undefined ? [] : [hint]),
+    ...(shownHint === undefined ? [] : [shownHint]),
     ...(requestId === undefined ? [] : [`Request ${requestId}`]),
     ...(taskId === undefined ? [] : [`Task ${taskId}`]),
   ]
-  // Without a status, the service was not reached or did not respond in time.
-  const isUnreachable = error.status === undefined && taskId === undefined
   const failed = error.type === undefined && taskId !== undefined
   return {
     text: lines.join('\n'),

@@ -1,20 +1,25 @@
 /** "Did you mean" for commands, options and values. */
 
+/** How many letters are added, left out, replaced or swapped with the next one. */
 const distanceBetween = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (let index = 1; index <= one.length; index += 1) {
-    const next = [index]
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, index) => index)]
+  const at = (row: number, column: number) => rows[row]?.[column] ?? Infinity
+  for (let row = 1; row <= one.length; row += 1) {
+    rows.push([row])
     for (let column = 1; column <= other.length; column += 1) {
-      const isSame = one[index - 1] === other[column - 1]
-      next[column] = Math.min(
-        (row[column] ?? 0) + 1,
-        (next[column - 1] ?? 0) + 1,
-        (row[column - 1] ?? 0) + (isSame ? 0 : 1),
+      const isSame = one[row - 1] === other[column - 1]
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      rows[row]?.push(
+        Math.min(
+          at(row - 1, column) + 1,
+          at(row, column - 1) + 1,
+          at(row - 1, column - 1) + (isSame ? 0 : 1),
+          isSwapped ? at(row - 2, column - 2) + 1 : Infinity,
+        ),
       )
     }
-    row = next
   }
-  return row[other.length] ?? 0
+  return at(one.length, other.length)
 }
 
 /** The most similar candidate; undefined if none is similar. */

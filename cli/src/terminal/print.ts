@@ -15,6 +15,12 @@ export const isTerminal = (): boolean => process.stdout.isTTY
 export const style = (styles: Style, text: string): string =>
   styleText(styles, text, { stream: process.stdout })
 
+// A reader that has seen enough, such as `head`, closes the pipe. Nothing has failed then.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
 export const print = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
