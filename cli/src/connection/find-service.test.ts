@@ -1,4 +1,4 @@
-import { mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -40,7 +40,7 @@ test('the environment is first, then a profile, then the service of kinora dev',
   })
 
   const data = join(directory.path, '.kinora')
-  await import('node:fs/promises').then(({ mkdir }) => mkdir(data))
+  await mkdir(data)
   await announceService(data, { url: 'http://127.0.0.1:8787', key: 'sk-dev' })
   expect(await findService(undefined)).toMatchObject({ url: 'http://127.0.0.1:8787', key: 'sk-dev' })
 
@@ -65,8 +65,9 @@ test('the environment is first, then a profile, then the service of kinora dev',
 })
 
 test('only the owner can read the profiles, and a broken file is explained', async () => {
-  await using _directory = await emptyPlace()
+  await using directory = await emptyPlace()
   const file = profilesFile()
+  expect(file.startsWith(directory.path)).toBe(true)
   await writeProfiles(file, profiles)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(profiles)

@@ -81,7 +81,9 @@ const createTerminalProgress = (stream: Stream): TaskProgress => {
     const elapsed = formatSeconds((performance.now() - startedMs) / 1000)
     const bar = isGenerating(state) ? `${drawBar(state.progress)} ` : ''
     const text = `${describeState(state)} · ${elapsed}`
-    const columns = (stream.columns ?? 80) - 3 - (bar === '' ? 0 : barCells + 1)
+    // A terminal without a size says 0.
+    const width = stream.columns === undefined || stream.columns === 0 ? 80 : stream.columns
+    const columns = width - 3 - (bar === '' ? 0 : barCells + 1)
     stream.write(`\r\u001B[K${frames[frame % frames.length] ?? ''} ${bar}${fitText(text, columns)}`)
   }
   const wipe = () => stream.write('\r\u001B[K')
