@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 
 import { KinoraAdmin } from './admin.ts'
 import { Kinora } from './index.ts'
+import type { Fetch } from './transport.ts'
 
 const all: [string, Operation][] = [
   ...Object.entries<Operation>(operations),
@@ -19,8 +20,8 @@ const twins = ['postWebhookEndpoint']
 /** Sends nothing, and keeps the requests. */
 const recordingFetch = () => {
   const sent: string[] = []
-  const record: typeof fetch = async (url, { method = 'GET' } = {}) => {
-    sent.push(`${method} ${String(url)}`)
+  const record: Fetch = async (url, { method }) => {
+    sent.push(`${method} ${url}`)
     return Response.json({ object: 'list', data: [] })
   }
   return { sent, fetch: record }

@@ -15,8 +15,8 @@ const clientWith = (...responses: (Response | string)[]) => {
   const kinora = new Kinora({
     baseUrl: 'https://media.example/openai/v1/',
     apiKey: 'sk-test',
-    fetch: async (url, { method = 'GET', headers } = {}) => {
-      sent.push({ method, url: String(url), headers: new Headers(headers) })
+    fetch: async (url, { method = 'GET', headers }) => {
+      sent.push({ method, url: url, headers: new Headers(headers) })
       const response = responses.shift()
       if (response instanceof Response) return response
       throw new TypeError(response ?? 'no further response')

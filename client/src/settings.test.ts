@@ -15,8 +15,8 @@ const callWith = async (environment: Record<string, string>, options = {}) => {
   let sent: { url: string; key: string | null } | undefined
   const kinora = new Kinora({
     ...options,
-    fetch: async (url, { headers } = {}) => {
-      sent = { url: String(url), key: new Headers(headers).get('authorization') }
+    fetch: async (url, { headers }) => {
+      sent = { url: url, key: new Headers(headers).get('authorization') }
       return Response.json({})
     },
   })

@@ -278,7 +278,7 @@ test('operators use the admin API', async () => {
   const { text } = await createKey(postgres, '', { kind: 'admin' })
   const admin = new KinoraAdmin({ baseUrl: gateway.adminUrl, apiKey: text })
   const account = await admin.accounts.create({ name: 'Studio' })
-  await admin.accounts.topUp(account.id, { amount_micros: 5_000_000 })
+  await admin.accounts.topUp(account.id, { amount_micros: 5_000_000, reason: 'Invoice 1' })
   const { secret } = await admin.keys.create(account.id, { name: 'main', kind: 'payg' })
   const kinora = new Kinora({ baseUrl: gateway.url, apiKey: secret })
   expect(await kinora.me.get()).toMatchObject({ balance: { available_micros: 5_000_000 } })
