@@ -113,7 +113,9 @@ const buildPackage = async (folder: string) => {
       filter: (path) => !path.includes('.test.'),
     })
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))
-  await writeFile(join(target, 'README.md'), readmeOf(manifest))
+  // Without a page of its own, the package refers to the project.
+  const readme = await readFile(join(source, 'README.md'), 'utf8').catch(() => readmeOf(manifest))
+  await writeFile(join(target, 'README.md'), readme)
   await writeFile(
     join(target, 'package.json'),
     `${JSON.stringify(publishedManifest(folder, manifest), undefined, 2)}\n`,

@@ -50,7 +50,8 @@ const buildRequest = ({ method, path, flags }: Row, given: unknown[]) => {
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     },
     ...(hasBody && { encode: () => encodeBody(body, formsOf(flags)) }),
-    isRepeatable: method !== 'POST' || creates,
+    // A reference names a movement of money, which is not repeated with the same one.
+    isRepeatable: method !== 'POST' || creates || typeof params['reference'] === 'string',
     options,
   }
   return { request, params }

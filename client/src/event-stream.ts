@@ -132,7 +132,7 @@ export const createEventStream = <Data>({ send, request, isLast }: StreamSource)
         failures = events > 0 ? 0 : failures + 1
       } catch (error) {
         signal?.throwIfAborted()
-        if (isLast === undefined || !isInterruption(error)) throw error
+        if (isLast === undefined || !isInterruption(error) || error.code === 'invalid_response') throw error
         failures = events > 0 ? 0 : failures + 1
         if (failures > failuresMax) throw error
       }

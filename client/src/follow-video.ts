@@ -19,7 +19,7 @@ export interface FollowOptions {
 const silentStreamsMax = 3
 /** The service sends something within 15 seconds. A proxy that collects the response does not pass it on. */
 const firstByteMsMax = 20_000
-const pollSeconds = 25
+const pollSecondsMax = 25
 /** How long the service may be unreachable. */
 const outageMsMax = 300_000
 
@@ -53,6 +53,8 @@ export const followVideo = async (
   let lastEventId: string | undefined
   let silentStreams = 0
   let failures = 0
+  // The first poll must not wait for a change that has already happened.
+  let pollSeconds = 0
   let aliveAtMs = performance.now()
 
   const onAlive = () => {
@@ -84,6 +86,7 @@ export const followVideo = async (
   const poll = async (seconds: number): Promise<VideoProgress | undefined> => {
     const video = await send({ ...request, path: `${path}?wait=${seconds}&until=change` }, readPolled)
     onAlive()
+    pollSeconds = pollSecondsMax
     onProgress?.(video)
     return isEnded(video) ? video : undefined
   }
@@ -98,6 +101,7 @@ export const followVideo = async (
       const isOutage = performance.now() - aliveAtMs > outageMsMax
       if (!isInterruption(error) || isOutage) throw Object.assign(error as Error, { taskId: id })
       const askedMs = error.retryAfter === undefined ? 0 : error.retryAfter * 1000
+      pollSeconds = 0
       await wait(Math.max(askedMs, backoffMs(failures) / 2), signal)
       failures += 1
     }

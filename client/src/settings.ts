@@ -1,13 +1,13 @@
 /** Where the service is, and who calls it. */
 import { readEnvironment } from './environment.ts'
-import { createTransport, type Send } from './transport.ts'
+import { createTransport, type Fetch, type Send } from './transport.ts'
 
 export interface KinoraOptions {
   /** Address of the service. Default: `KINORA_URL`, or the origin of the page in a browser. */
   baseUrl?: string
   /** Default: `KINORA_API_KEY`. In a browser without a key, the cookie of a session is sent. */
   apiKey?: string
-  fetch?: typeof fetch
+  fetch?: Fetch
   /** Headers of every request. */
   headers?: Record<string, string>
   /** Time limit of one attempt. Default: ten minutes. */
@@ -29,7 +29,7 @@ export const openTransport = (options: KinoraOptions): { baseUrl: string; send: 
   const send = createTransport({
     baseUrl,
     apiKey: options.apiKey ?? given.apiKey,
-    fetch: options.fetch ?? ((...request) => fetch(...request)),
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     headers: options.headers ?? {},
     timeoutMs: options.timeoutMs ?? 600_000,
     maxRetries: options.maxRetries ?? 4,

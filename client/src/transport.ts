@@ -16,10 +16,13 @@ export interface RequestOptions {
   maxRetries?: number
 }
 
+/** The part of `fetch` that is used. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
 export interface TransportOptions {
   baseUrl: string
   apiKey?: string | undefined
-  fetch: typeof fetch
+  fetch: Fetch
   headers: Record<string, string>
   timeoutMs: number
   maxRetries: number

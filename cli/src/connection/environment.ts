@@ -8,7 +8,7 @@ const read = (name: string): string | undefined => {
 }
 
 /** The variables that name a service, in the order of preference. */
-export const serviceVariables = [
+const serviceVariables = [
   { url: 'KINORA_URL', key: 'KINORA_API_KEY' },
   { url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY' },
 ] as const

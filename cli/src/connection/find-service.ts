@@ -14,7 +14,7 @@ export interface FoundService extends Service {
 export const profilesFile = (): string => join(configDirectory(), 'profiles.json')
 
 const defaultUrl = 'http://127.0.0.1:8787'
-export const defaultDataDirectory = '.kinora'
+const defaultDataDirectory = '.kinora'
 
 /** The address of a service, without what the base URLs of SDKs have. */
 export const normalizeUrl = (text: string): string => {

@@ -1,7 +1,7 @@
 /** What a command of `kinora` is. The parser, the help, the completion and docs/command-line.md derive from it. */
 
 export const groups = ['Make', 'Follow', 'Operate', 'Run'] as const
-export type Group = (typeof groups)[number]
+type Group = (typeof groups)[number]
 
 interface Value {
   summary: string

@@ -30,7 +30,7 @@ const list = (rows: [label: string, text: string][]): string[] => {
 }
 
 /** The environment that decides which service the commands use; in the help of every command that calls one. */
-export const connectionHelp =
+const connectionHelp =
   'Uses the service in KINORA_URL and KINORA_API_KEY (or OPENAI_BASE_URL and OPENAI_API_KEY), else the profile of `kinora login`, else the one that `kinora dev` runs in this directory.'
 
 const describeOption = (

@@ -23,7 +23,7 @@ const distanceBetween = (one: string, other: string): number => {
 }
 
 /** The most similar candidate; undefined if none is similar. */
-export const findSimilar = (given: string, candidates: readonly string[]): string | undefined => {
+const findSimilar = (given: string, candidates: readonly string[]): string | undefined => {
   const ranked = candidates
     .map((candidate) => ({
       candidate,
