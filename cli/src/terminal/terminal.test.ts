@@ -31,6 +31,7 @@ test('a table fits the width, and its flexible column is cut', () => {
     [
       { title: 'id', cell: ({ id }) => id },
       { title: 'prompt', cell: ({ prompt }) => prompt, isFlexible: true },
+      { title: 'empty', cell: () => '' },
     ],
     40,
   ).map(stripVTControlCharacters)

@@ -12,23 +12,38 @@ export interface Column<Row> {
 }
 
 const gap = 2
-const flexibleMin = 12
+const columnMin = 8
 const columnsDefault = 80
+
+/** Narrows columns until the table fits: first the flexible one, then the widest of the others. The first one stays. */
+const fitWidths = (widths: number[], flexible: number, width: number): number[] => {
+  const fitted = [...widths]
+  const excess = () => fitted.reduce((sum, each) => sum + each, 0) + gap * (fitted.length - 1) - width
+  const own = fitted[flexible]
+  if (own !== undefined) fitted[flexible] = Math.max(Math.min(own, columnMin), own - Math.max(0, excess()))
+  while (excess() > 0) {
+    const widest = Math.max(...fitted.slice(1))
+    if (widest <= columnMin) break
+    fitted[fitted.lastIndexOf(widest)] = widest - 1
+  }
+  return fitted
+}
 
 export const formatTable = <Row>(
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  given: readonly Column<Row>[],
   width: number,
 ): string[] => {
+  // A column without any text is left out.
+  const columns = given.filter(({ cell }) => rows.length === 0 || rows.some((row) => cell(row) !== ''))
   const cells = rows.map((row) => columns.map(({ cell }) => cleanText(cell(row))))
-  const widths = columns.map(({ title }, index) =>
-    Math.max(measureText(title), ...cells.map((line) => measureText(line[index] ?? ''))),
+  const widths = fitWidths(
+    columns.map(({ title }, index) =>
+      Math.max(measureText(title), ...cells.map((line) => measureText(line[index] ?? ''))),
+    ),
+    columns.findIndex(({ isFlexible }) => isFlexible === true),
+    width,
   )
-  const total = widths.reduce((sum, each) => sum + each, 0) + gap * (columns.length - 1)
-  const flexible = columns.findIndex(({ isFlexible }) => isFlexible === true)
-  if (total > width && flexible !== -1) {
-    widths[flexible] = Math.max(flexibleMin, (widths[flexible] ?? 0) - (total - width))
-  }
   const lineOf = (texts: string[], styleAt: (index: number) => Style | undefined) =>
     columns
       .map(({ isRight }, index) => {
