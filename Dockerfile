@@ -13,6 +13,7 @@ FROM --platform=${BUILDPLATFORM} ${BUILD_IMAGE} AS sources
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY contract/package.json contract/
+COPY client/package.json client/
 COPY sandbox/package.json sandbox/
 COPY gateway/package.json gateway/
 COPY local/package.json local/
@@ -25,6 +26,7 @@ COPY tsconfig.json tsconfig.build.json LICENSE compose.yaml ./
 COPY tools tools
 COPY deploy deploy
 COPY contract contract
+COPY client client
 COPY sandbox sandbox
 COPY gateway gateway
 COPY local local

@@ -113,6 +113,7 @@ const buildPackage = async (folder: string) => {
       filter: (path) => !path.includes('.test.'),
     })
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))
+  // Without a page of its own, the package refers to the project.
   const readme = await readFile(join(source, 'README.md'), 'utf8').catch(() => readmeOf(manifest))
   await writeFile(join(target, 'README.md'), readme)
   await writeFile(

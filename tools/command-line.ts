@@ -1,21 +1,15 @@
-/** The commands and options of `kinora`, as its source defines them, to check the commands that documents name. */
-import { readFileSync } from 'node:fs'
-
-const source = readFileSync(new URL('../cli/src/kinora.ts', import.meta.url), 'utf8')
+/** Checks the commands that documents name against the commands of `kinora`. */
+import { commands } from '../cli/src/commands/all-commands.ts'
+import { nameOption } from '../cli/src/frame/command.ts'
 
 /** The options of each command, by its words. */
-const options = new Map<string, Set<string>>()
-const groups = new Map<string, string>([['program', '']])
-
-for (const [, group, parent = '', body = ''] of source.matchAll(
-  /^(?:const (\w+) = )?(\w+)(\s*\.command\([^]*?)(?=^(?:const|program|try|\w+$))/gm,
-)) {
-  const names = [...body.matchAll(/\.command\('([\w-]+)'\)/g)].map(([, name = '']) => name)
-  const words = [groups.get(parent) ?? '', ...names].join(' ').trim()
-  if (group !== undefined) groups.set(group, words)
-  const known = [...body.matchAll(/ption\(\s*'(--[\w-]+)/g)].map(([, option = '']) => option)
-  options.set(words, new Set([...known, '--help', '--version']))
-}
+const options = new Map<string, Set<string>>([
+  ['', new Set(['--help', '--version'])],
+  ...commands.map((command): [string, Set<string>] => [
+    command.words,
+    new Set([...Object.keys(command.options).map(nameOption), '--help']),
+  ]),
+])
 
 /** The words after each `kinora`, up to the end of its command. */
 export const commandsIn = (code: string): string[][] =>

@@ -29,6 +29,8 @@ import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { describePersonalData, describeStoredFiles } from '../gateway/src/retention/personal-data.ts'
 import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-growth.ts'
+import { clientFiles } from './client/write-client.ts'
+import { commandPage } from './command-page.ts'
 import { compatibilityPage } from './compatibility.ts'
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
@@ -327,6 +329,7 @@ export const documents = (): Record<string, string> => ({
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   'docs/errors.md': errorsPage(),
+  'docs/command-line.md': commandPage(note),
   'docs/configuration.md': configurationPage(),
   'docs/compatibility.md': lines(...compatibilityPage(note)),
   'docs/metrics.md': lines('# Metrics', '', note, '', metricsPage()),
@@ -335,6 +338,7 @@ export const documents = (): Record<string, string> => ({
   '.env.example': environmentExample(),
   'ai-sdk/src/model-ids.ts': modelIdsFile(),
   ...dashboardFiles(),
+  ...clientFiles(),
   [checksumsFile]: `${JSON.stringify(withNewChecksums(readChecksums(), readMigrations()), null, 2)}\n`,
 })
 

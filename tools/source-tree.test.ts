@@ -37,8 +37,8 @@ test(`no source folder has more than ${filesInFolderMax} files`, () => {
 })
 
 test(`no source file has more than ${linesInFileMax} lines, except tables`, async () => {
-  const files = filesOf('{contract,sandbox,gateway,local,cli,ai-sdk}/src/**/*.ts').filter(
-    (file) => !isTest(file),
+  const files = filesOf('{contract,client,sandbox,gateway,local,cli,ai-sdk}/src/**/*.ts').filter(
+    (file) => !isTest(file) && !file.includes('/generated/'),
   )
   const long: string[] = []
   for (const file of files) {

@@ -20,6 +20,7 @@ import {
   type DevelopmentKeys,
 } from '@kinora/gateway/seed'
 
+import { announceService, withdrawService } from './connection/dev-service.ts'
 import { lockDirectory } from './dev/directory-lock.ts'
 import { startEmbeddedPostgres } from './dev/embedded-postgres.ts'
 import { plainEnvironment } from './dev/foreign-process.ts'
@@ -341,6 +342,8 @@ export const dev = async (options: DevOptions): Promise<void> => {
     log.info({ pid: process.pid }, 'dev.starting')
   }
   const stopAll = async () => {
+    // Only the run that holds the lock of the directory has written it.
+    if (log !== undefined) await withdrawService(directory)
     for (const each of started.toReversed()) await each.stop()
   }
   const stopping = new Promise<undefined>((stop) => {
@@ -357,6 +360,7 @@ export const dev = async (options: DevOptions): Promise<void> => {
       const url = `http://127.0.0.1:${options.port}`
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
       log?.info({ url }, 'dev.started')
+      await announceService(directory, { url, key: prepared.keys.payg })
       process.stdout.write(
         options.isJson
           ? `${JSON.stringify({ event: 'ready', url, console: null, keys: prepared.keys })}\n`

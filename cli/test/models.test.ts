@@ -121,12 +121,12 @@ test('a failed pull exits with 1 and prints a reason for each source', async () 
   })
 })
 
-test('models list shows what is present, and models check compares the hashes', async () => {
+test('models files shows what is present, and models check compares the hashes', async () => {
   expect((await kinora(['models', 'check'])).stdout).toMatch(/^There are no models in /)
   const file = join(environment().MODEL_DIR, 'silero-vad/model.onnx')
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, Buffer.alloc(2_327_524))
-  const { stdout } = await kinora(['models', 'list'])
+  const { stdout } = await kinora(['models', 'files'])
   expect(stdout).toMatch(/^– kokoro +speech +326 MB +Apache-2\.0 +Neural speech/m)
   expect(stdout).toMatch(/^✓ silero-vad +recognition +2 MB +MIT +/m)
   await expect(kinora(['models', 'check'])).rejects.toMatchObject({

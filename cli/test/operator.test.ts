@@ -176,21 +176,21 @@ test.for(['api', 'worker', 'local'])(
 test.for(['abc', '0', '65536', '80.5', '-1', ''])('dev rejects --port %s', async (port, { signal }) => {
   await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-operator-'))
   await expect(kinora(['dev', '--port', port, '--data', directory.path], {}, signal)).rejects.toMatchObject({
-    code: 1,
+    code: 2,
     stdout: '',
-    stderr: `--port must be a number between 1 and 65535, got "${port}".\n`,
+    stderr: `--port must be a number between 1 and 65535, got "${port}".\nSee kinora dev --help\n`,
   })
 })
 
 test('an empty option is rejected', async () => {
   await expect(kinora(['dev', '--data', ''], {})).rejects.toMatchObject({
-    code: 1,
-    stderr: '--data must not be empty. Leave it out to use the default.\n',
+    code: 2,
+    stderr: '--data must not be empty. Leave it out to use the default.\nSee kinora dev --help\n',
   })
   const environment = { DATABASE_URL: 'postgres://127.0.0.1:9/none', KEY_HASH_SECRETS: keySecret }
   await expect(kinora(['admin', 'create', '--name', ' '], environment)).rejects.toMatchObject({
-    code: 1,
-    stderr: '--name must not be empty. Leave it out to use the default.\n',
+    code: 2,
+    stderr: '--name must not be empty. Leave it out to use the default.\nSee kinora admin create --help\n',
   })
 })
 

@@ -12,7 +12,7 @@ import {
 } from './boundary-table.mjs'
 
 const gatewayRoot = 'gateway/src/'
-const shippedTrees = [gatewayRoot, 'contract/', 'local/', 'cli/']
+const shippedTrees = [gatewayRoot, 'contract/', 'client/', 'local/', 'cli/']
 
 /** Allows only the imports of boundary-table.mjs, and each restricted package, SQL, `fetch` and `process.env` only in its files. */
 export const boundaries = {

@@ -109,10 +109,13 @@ export const gatewayZones = {
  */
 export const otherZones = {
   'contract/src': { imports: [], packages: ['typebox'], builtins: false },
+  // It also runs in browsers, so it gets modules of Node only by process.getBuiltinModule, when a file is named.
+  'client/src': { imports: [], packages: [], builtins: false },
   'sandbox/src': { imports: [], packages: [] },
   'local/src': { imports: ['@kinora/sandbox'] },
   'cli/src': {
     imports: [
+      '@kinora/client',
       '@kinora/contract',
       '@kinora/gateway/certificate',
       '@kinora/gateway/main',
@@ -204,8 +207,12 @@ export const restrictedPackages = [
 /** Global `fetch` counts as the package that implements it. */
 export const fetchOnly = restrictedPackages.find(({ packages }) => packages.includes('undici')).only
 
-/** Applies to gateway/src, contract, local and cli. */
-export const environmentOnly = ['gateway/src/config.ts']
+/** Applies to gateway/src, contract, client, local and cli. */
+export const environmentOnly = [
+  'gateway/src/config.ts',
+  'client/src/environment.ts',
+  'cli/src/connection/environment.ts',
+]
 
 export const sqlOnly = [
   'gateway/src/**/*-store.ts',

@@ -9,7 +9,7 @@ import { staleRows } from './stale-rows.mjs'
 const root = path.resolve(import.meta.dirname, '../..')
 
 const sources: { file: string; text: string }[] = []
-for await (const file of glob('{gateway,contract,sandbox,local,cli,ai-sdk,dev}/**/*.ts', {
+for await (const file of glob('{gateway,contract,sandbox,local,client,cli,ai-sdk,dev}/**/*.ts', {
   cwd: root,
   exclude: ['**/node_modules/**'],
 })) {

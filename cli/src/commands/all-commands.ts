@@ -1,0 +1,32 @@
+/** Every command, in the order of the help. A new one needs a row in one of these tables. */
+import type { Command } from '../frame/command.ts'
+import { completionCommand } from './completion.ts'
+import { followCommands } from './follow.ts'
+import { makeCommands } from './make.ts'
+import { operateCommands } from './operate.ts'
+import { runCommands } from './run.ts'
+import { webhookCommands } from './webhooks.ts'
+
+export const commands: readonly Command[] = [
+  ...makeCommands,
+  ...followCommands,
+  ...webhookCommands,
+  ...operateCommands,
+  ...runCommands,
+  completionCommand,
+]
+
+/** What the commands with the same first word are for, in all groups or in one. */
+export const nouns: Record<string, string> = {
+  video: 'Create, follow and manage videos',
+  'Make video': 'Create videos',
+  'Follow video': 'Follow and manage videos',
+  models: 'The models of the service, and the files of the built-in provider',
+  'Run models': 'Model files of the built-in provider',
+  characters: 'Characters for prompts',
+  webhooks: 'Receive, inspect and repeat webhooks',
+  admin: 'Operator keys',
+  tasks: 'Inspect tasks',
+  storage: 'Inspect and move stored media',
+  engine: 'Inspect Restate',
+}

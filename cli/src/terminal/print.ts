@@ -1,0 +1,34 @@
+/** What commands print: results on stdout, everything else on stderr. */
+import { styleText } from 'node:util'
+
+export type Style = Parameters<typeof styleText>[0]
+
+/** Control characters of a text that somebody else wrote could drive the terminal. */
+const clean = (text: string): string => text.replaceAll(/\p{Cc}(?<![\t\n])/gu, '')
+
+/** Cleans a text of the service, such as a prompt or a name, for the terminal. */
+export const cleanText = (text: string): string => clean(text).replaceAll(/\s+/g, ' ').trim()
+
+export const isTerminal = (): boolean => process.stdout.isTTY
+
+/** Styles a text for stdout, if that is a terminal that shows colours. */
+export const style = (styles: Style, text: string): string =>
+  styleText(styles, text, { stream: process.stdout })
+
+// A reader that has seen enough, such as `head`, closes the pipe. Nothing has failed then.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
+export const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+/** One line of JSON. */
+export const printJson = (value: unknown): void => print(JSON.stringify(value))
+
+/** A message to the person, which is not part of the result. */
+export const tell = (line: string): void => {
+  process.stderr.write(`${line}\n`)
+}
