@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { environmentWith, loadConfig, loadSettings, type Environment } from '@kinora/gateway/config'
 import { migrate } from '@kinora/gateway/main'
 import { createDevelopmentKeys, seedDevelopment, type DevelopmentKeys } from '@kinora/gateway/seed'
+import { findFfmpeg } from '@kinora/local/sandbox'
 
 import { openEngineKey } from '../engine-key.ts'
 import { localSettingNames } from '../local-settings.ts'
@@ -61,6 +62,16 @@ const assertFree = (port: number) =>
     server.once('error', () => reject(new Error(`Port ${port} is in use. Choose another one with --port.`)))
     server.listen({ host: '127.0.0.1', port }, () => server.close(() => resolve()))
   })
+
+/** Before anything is started, because the built-in provider would only fail when everything else runs. */
+const assertFfmpeg = async (outer: Environment) => {
+  const settings = loadSettings(['FFMPEG_PATH', 'BUBBLEWRAP_PATH', 'REQUIRE_SANDBOX'], outer)
+  await findFfmpeg({
+    ffmpegPath: settings.FFMPEG_PATH,
+    bubblewrapPath: settings.BUBBLEWRAP_PATH,
+    requiresSandbox: settings.REQUIRE_SANDBOX,
+  })
+}
 
 /** Starts a role as a child process. `ready` resolves when the child reports that it is ready. */
 const startRole = (
@@ -198,7 +209,7 @@ const startEngine = async (
 export const startServices = async (startup: Startup): Promise<Prepared> => {
   const { options, directory, say, step, warn, status, started } = startup
   const outer = environmentWith({})
-  await assertFree(options.port)
+  await Promise.all([assertFree(options.port), assertFfmpeg(outer)])
   await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
   await lockDirectory(directory)
   startup.onLocked()

@@ -9,7 +9,7 @@ const redrawEveryMs = 120
 /** What is over sooner needs no time. */
 const timedAfterMs = 1_000
 
-export interface Work {
+interface Work {
   /** Replaces the text after the name. */
   update: (text: string) => void
   end: () => void

@@ -26,7 +26,8 @@ const createCurl = (url: string, key: string) => [
 
 const readCurl = (url: string, key: string) => [
   `curl ${url}/v1/videos/<id> \\`,
-  `  -H "Authorization: Bearer ${key}" -H "Prefer: wait=60"`,
+  `  -H "Authorization: Bearer ${key}" \\`,
+  '  -H "Prefer: wait=60"',
 ]
 
 /** What the screen says when everything runs. */

@@ -1,7 +1,7 @@
 /** Prints lines, and on a terminal keeps status lines below them. */
 import { clipText, measureColumns, wrapText } from './columns.ts'
 
-export interface Output {
+interface Output {
   isTTY?: boolean
   columns?: number
   write: (text: string) => unknown

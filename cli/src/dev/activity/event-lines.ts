@@ -18,7 +18,7 @@ export interface EventLine extends LimitedLine {
   hint?: string
 }
 
-export type LogFields = Record<string, unknown>
+type LogFields = Record<string, unknown>
 
 export interface LineContext {
   currency: string
