@@ -13,6 +13,7 @@ import { pullModels } from '@kinora/local/models/pull-models'
 const interrupted = 130
 const barCells = 24
 const redrawEveryMs = 100
+const reportEveryMs = 500
 
 const megabytes = (bytes: number, digits = 0) => (bytes / 1e6).toFixed(digits)
 
@@ -74,6 +75,17 @@ const createProgressPrinter = (terminal: { isTTY?: boolean; write: (text: string
   }
 }
 
+/** Tells a parent process, such as `kinora dev`, about the progress. */
+const createReport = () => {
+  let reportedMs = 0
+  return (progress: PullProgress) => {
+    const nowMs = performance.now()
+    if (progress.type === 'download' && nowMs - reportedMs < reportEveryMs) return
+    reportedMs = nowMs
+    if (process.connected) process.send?.(progress)
+  }
+}
+
 /** Aborts on Ctrl-C or when the parent process, for example `kinora dev`, ends. */
 const untilStopped = (): AbortSignal => {
   const stop = new AbortController()
@@ -98,6 +110,7 @@ export const pull = async (words: string[], options: { isSmall: boolean }): Prom
   setGlobalProxyFromEnv(environmentWith({}))
   const signal = untilStopped()
   const printer = createProgressPrinter(process.stderr)
+  const report = createReport()
   try {
     const { MODEL_REGISTRY_URL: registryUrl } = settings
     const { pulled, failed } = await pullModels({
@@ -106,7 +119,10 @@ export const pull = async (words: string[], options: { isSmall: boolean }): Prom
       hubUrl: settings.MODEL_HUB_URL,
       findRegistry: registryUrl === undefined ? configuredRegistry : async () => registryUrl,
       signal,
-      onProgress: (progress) => printer.print(progress),
+      onProgress: (progress) => {
+        printer.print(progress)
+        report(progress)
+      },
     })
     printer.wipe()
     for (const { set, reasons } of failed) {

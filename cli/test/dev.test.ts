@@ -18,7 +18,7 @@ const idleSeconds = Number(process.env['IDLE_SECONDS'] ?? 6)
 const isTimed = process.env['IDLE_SECONDS'] !== undefined
 const film = isTimed
   ? { seconds: 10, size: '1280x720', width: 1280, height: 720 }
-  : { seconds: 4, size: '720x1280', width: 720, height: 1280 }
+  : { seconds: 4, size: '480x480', width: 480, height: 480 }
 
 interface Dev extends AsyncDisposable {
   child: ChildProcess
@@ -251,5 +251,7 @@ test('dev fails without ffmpeg and names the package to install', async () => {
   })
   const [code] = (await once(child, 'exit')) as [number | null]
   expect(code).toBe(1)
+  // It says so before it starts anything.
+  expect(readdirSync(directory)).not.toContain('without-ffmpeg')
   expect(message).toContain('/nowhere/ffmpeg was not found: install it (apt-get install ffmpeg)')
 })

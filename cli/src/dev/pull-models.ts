@@ -5,9 +5,12 @@ import { join } from 'node:path'
 
 import { isPresent } from '@kinora/local/models/model-directory'
 import { modelSets } from '@kinora/local/models/model-set'
+import type { PullProgress } from '@kinora/local/models/pull'
 
+import { formatSeconds } from './activity/event-lines.ts'
 import type { Environment } from './foreign-process.ts'
 import { boundLog, lastLines, sizeOf } from './log-file.ts'
+import type { StatusLines } from './status-lines.ts'
 
 const command = 'kinora models pull --small'
 const stopGraceMs = 5_000
@@ -22,6 +25,24 @@ interface ModelPullOptions {
   logDirectory: string
   say: (message: string) => void
   warn: (message: string) => void
+  status: StatusLines
+}
+
+/** Adds up the progress of all files and packages. A source that failed is replaced by another one. */
+export const createPullTotal = (totalBytes: number) => {
+  const receivedBytes = new Map<string, number>()
+  const startedMs = performance.now()
+  return (progress: PullProgress): string | undefined => {
+    if (progress.type === 'source-failed') receivedBytes.delete(progress.from)
+    if (progress.type !== 'download') return undefined
+    receivedBytes.set(progress.from, progress.receivedBytes)
+    const sumBytes = receivedBytes.values().reduce((sum, bytes) => sum + bytes, 0)
+    const received = Math.min(sumBytes, totalBytes)
+    const rate = received / Math.max(1, (performance.now() - startedMs) / 1000)
+    const leftSeconds = rate === 0 ? undefined : (totalBytes - received) / rate
+    const left = leftSeconds === undefined ? '' : `, ${formatSeconds(Math.ceil(leftSeconds))} left`
+    return `${Math.floor(received / 1e6)} of ${Math.ceil(totalBytes / 1e6)} MB, ${(rate / 1e6).toFixed(1)} MB/s${left}`
+  }
 }
 
 const outcome = (child: ChildProcess) =>
@@ -56,14 +77,21 @@ export function startModelPull(options: ModelPullOptions): { stop: () => Promise
   } catch {
     // The child has already ended, or the system does not permit it.
   }
-  const megabytes = Math.ceil(
-    missing.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0) / 1e6,
+  const totalBytes = missing.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes, 0)
+  const line = options.status.begin('Downloading models')
+  const total = createPullTotal(totalBytes)
+  child.on('message', (progress) => {
+    const text = total(progress as PullProgress)
+    if (text !== undefined) line.update(text)
+  })
+  say(
+    `Downloading ${Math.ceil(totalBytes / 1e6)} MB of speech and recognition models in the background (logs/models.log).`,
   )
-  say(`Downloading ${megabytes} MB of speech and recognition models in the background (logs/models.log).`)
 
   let isStopping = false
   const ended = outcome(child)
   void ended.then((code) => {
+    line.end()
     if (isStopping) return
     if (code === 0) say('Models downloaded. Speech and recognition now use them.')
     else {

@@ -14,7 +14,7 @@ const levels: Record<number, { name: string; style: Parameters<typeof styleText>
 const unsafe = /[\p{C}\p{Zl}\p{Zp}]/gu
 
 /** Escapes everything that could move the cursor, change colors, or make one line look like two. */
-const printable = (text: string): string =>
+export const printable = (text: string): string =>
   text.replace(unsafe, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 
 const plain = /^[\w.:/@+-]+$/

@@ -41,9 +41,10 @@ export const settleTranscription = async (
     return task
   })
   if (finished !== undefined) {
-    const { accountId, model } = finished
-    const code = ending.kind === 'failed' ? ending.code : undefined
-    log.info({ taskId, accountId, model, code }, `transcription.${ending.kind}`)
+    const { accountId, model, capturedMicros, createdAt, finishedAt } = finished
+    const seconds = (finishedAt.getTime() - createdAt.getTime()) / 1000
+    const end = ending.kind === 'failed' ? { code: ending.code } : { chargedMicros: capturedMicros }
+    log.info({ taskId, accountId, model, seconds, ...end }, `transcription.${ending.kind}`)
     measureEnd(finished, ending)
     wakeDispatcher()
   }

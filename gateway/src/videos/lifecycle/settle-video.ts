@@ -72,15 +72,10 @@ const afterEnd = async (
   ending: Ending,
 ): Promise<void> => {
   const { postgres, mediaStore, log, onSlotFreed, announce } = dependencies
-  log.info(
-    {
-      taskId,
-      accountId: finished.accountId,
-      provider: finished.provider,
-      code: ending.kind === 'failed' ? ending.code : undefined,
-    },
-    `video.${ending.kind}`,
-  )
+  const { accountId, provider, model, createdAt, finishedAt } = finished
+  const seconds = (finishedAt.getTime() - createdAt.getTime()) / 1000
+  const end = ending.kind === 'failed' ? { code: ending.code } : { chargedMicros: finished.holdMicros }
+  log.info({ taskId, accountId, provider, model, seconds, ...end }, `video.${ending.kind}`)
   measureEnd(finished, ending)
   onSlotFreed(finished.provider)
   announce([taskId])
