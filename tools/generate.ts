@@ -32,6 +32,7 @@ import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-grow
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
+import { openAiModule } from './samples/openai-module.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
 const note = 'Generated from the code by `npm run generate`. Do not edit.'
@@ -322,6 +323,7 @@ export const documents = (): Record<string, string> => ({
   ...performanceCharts(),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
+  'tools/samples/openai-samples.ts': openAiModule(),
   'docs/errors.md': errorsPage(),
   'docs/configuration.md': configurationPage(),
   'docs/metrics.md': lines('# Metrics', '', note, '', metricsPage()),

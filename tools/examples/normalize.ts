@@ -1,5 +1,5 @@
 /** Replaces whatever differs from run to run by fixed values. */
-import type { Example } from '../../contract/src/openapi.ts'
+import type { Example } from '../../contract/src/examples.ts'
 
 const past = 1_767_225_600
 const future = 1_798_761_600
