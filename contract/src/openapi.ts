@@ -178,13 +178,24 @@ const documentOf = (
   }
 }
 
+/** `/` stands for an address that is not known. */
+const introduction = (serverUrl: string) => {
+  const url = serverUrl === '/' ? 'https://…' : serverUrl
+  return `One API in front of many providers of generated media.
+
+Send your API key as \`Authorization: Bearer sk-…\`. The code beside each operation reads two variables:
+
+\`\`\`sh
+export KINORA_URL=${url}
+export KINORA_KEY=sk-…
+\`\`\`
+
+The official \`openai\` libraries use the base URL \`${url}/openai/v1\`.`
+}
+
 /** The OpenAPI 3.1 document of the public API. */
 export const openapi = (serverUrl = '/') =>
-  documentOf(
-    tags,
-    { title: 'Kinora', description: 'One API in front of many providers of generated media.' },
-    serverUrl,
-  )
+  documentOf(tags, { title: 'Kinora', description: introduction(serverUrl) }, serverUrl)
 
 /** The OpenAPI 3.1 document of the admin API. */
 export const adminOpenapi = (serverUrl = '/') =>

@@ -5,9 +5,18 @@ import { operations } from '@kinora/contract/operations'
 
 import { escapeHtml } from '../platform/text/escape-html.ts'
 
+/** Scalar's colors, darker or lighter until texts have a contrast of 4.5, and targets of 24 pixels. */
 const style = `
 :root { color-scheme: light dark }
 body { margin: 0 }
+body.light-mode { --scalar-color-2: #5f5f5f; --scalar-color-3: #676767; --scalar-color-green: #04704b;
+  --scalar-color-red: #c60005; --scalar-color-blue: #0068a8; --scalar-color-accent: #0068a8; --scalar-color-orange: #b03c00; --scalar-color-yellow: #7a5f00;
+  --scalar-sidebar-color-2: #5f5f5f; --scalar-sidebar-search-color: #5f5f5f }
+body.dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff6b66; --scalar-sidebar-search-color: #a4a4a4 }
+.markdown pre code { white-space: pre-wrap; overflow-wrap: anywhere }
+/* Scalar focuses a section that a link leads to. */
+[tabindex='-1']:focus { outline: none }
+button.absolute { min-width: 24px; min-height: 24px }
 `
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
@@ -30,11 +39,21 @@ export const docsPage = (publicUrl: string, entryPath: string): DocsPage => {
     showDeveloperTools: 'never',
     agent: { disabled: true },
     mcp: { disabled: true },
+    // Each operation has code of its own in the document.
     hiddenClients: true,
+    hideModels: true,
     persistAuth: false,
+    authentication: { preferredSecurityScheme: 'key' },
   }
   const script = `
 import { createApiReference } from ${JSON.stringify(entry)}
+// Scalar leaves these buttons without a name.
+const nameButtons = () => {
+  for (const button of document.querySelectorAll('button:not([aria-label])')) {
+    if (button.innerText.trim() === '') button.setAttribute('aria-label', 'Copy')
+  }
+}
+new MutationObserver(() => requestIdleCallback(nameButtons)).observe(document.body, { childList: true, subtree: true })
 createApiReference('#app', ${JSON.stringify(options)})
 `
   return {
@@ -44,6 +63,7 @@ createApiReference('#app', ${JSON.stringify(options)})
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Kinora API reference</title>
+<link rel="icon" href="data:,">
 <link rel="modulepreload" href="${escapeHtml(entry)}">
 <style>${style}</style>
 </head>
