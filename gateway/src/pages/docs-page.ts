@@ -13,7 +13,7 @@ body.light-mode { --scalar-color-2: #5f5f5f; --scalar-color-3: #676767; --scalar
   --scalar-color-red: #c60005; --scalar-color-blue: #0068a8; --scalar-color-accent: #0068a8; --scalar-color-orange: #b03c00; --scalar-color-yellow: #7a5f00;
   --scalar-sidebar-color-2: #5f5f5f; --scalar-sidebar-search-color: #5f5f5f }
 body.dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff6b66; --scalar-sidebar-search-color: #a4a4a4 }
-.markdown pre code { white-space: pre-wrap; overflow-wrap: anywhere }
+.markdown pre code.hljs { white-space: pre-wrap !important; overflow-wrap: anywhere }
 /* Scalar focuses a section that a link leads to. */
 [tabindex='-1']:focus { outline: none }
 button.absolute { min-width: 24px; min-height: 24px }

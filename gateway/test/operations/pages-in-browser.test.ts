@@ -48,6 +48,14 @@ const open = async ({ path, heading, options }: Opened) => {
     })
     await page.goto(gateway.url + path)
     await page.getByRole('heading', { name: heading, exact: true }).first().waitFor()
+    // Parts of the reference appear one after the other.
+    let elements = 0
+    const hasGrown = async () => {
+      const before = elements
+      elements = await page.locator('*').count()
+      return elements > before
+    }
+    await expect.poll(hasGrown, { interval: 500 }).toBe(false)
     await page.evaluate(axe)
     const findings = async () =>
       page.evaluate(async (tags) => {
@@ -64,7 +72,7 @@ const open = async ({ path, heading, options }: Opened) => {
           .filter(({ impact }) => impact === 'serious' || impact === 'critical')
           .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
       }, rules)
-    // Parts of the reference appear one after the other.
+    // Names of buttons are added when the page is idle.
     await expect.poll(findings).toEqual([])
     return { hosts: [...hosts], problems }
   } finally {

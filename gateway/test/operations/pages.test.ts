@@ -3,7 +3,6 @@ import { operations } from '@kinora/contract/operations'
 import Schema from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { expectProblem } from '../kit/answers.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 
 let gateway: TestGateway
