@@ -25,6 +25,8 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json LICENSE compose.yaml ./
 COPY tools tools
 COPY deploy deploy
+# The API serves its guides.
+COPY docs/*.md docs/
 COPY contract contract
 COPY client client
 COPY sandbox sandbox

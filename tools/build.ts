@@ -10,6 +10,9 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 
+import { isDocsFile } from '../gateway/src/pages/docs-files.ts'
+import { guideNames } from '../gateway/src/pages/guides.ts'
+
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 const output = join(root, 'build')
@@ -41,12 +44,28 @@ const builtPath = (sourcePath: string) => sourcePath.replace('./src/', './dist/'
 const mapValues = <From, To>(record: Record<string, From>, map: (value: From) => To) =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
 
+interface Copied {
+  from: string
+  to: string
+}
+
+/** Files from elsewhere that the gateway serves. */
+const servedFiles = async (): Promise<Copied[]> => {
+  const scalar = 'node_modules/@scalar/api-reference'
+  const built = (await filesIn(join(root, scalar, 'dist/browser'))).filter(isDocsFile)
+  const names = ['package.json', 'README.md', ...built.map((name) => `dist/browser/${name}`)]
+  return [
+    ...names.map((name) => ({ from: `${scalar}/${name}`, to: `reference/${name}` })),
+    ...guideNames.map((name) => ({ from: `docs/${name}`, to: `guides/${name}` })),
+  ]
+}
+
 /** The package.json of the published package. */
 const publishedManifest = (folder: string, { exports, bin, files = [], ...source }: Manifest) => ({
   ...source,
   ...shared,
   repository: { ...repository, directory: folder },
-  files: ['dist', ...files],
+  files: ['dist', ...files, ...(folder === 'gateway' ? ['reference', 'guides'] : [])],
   ...(bin && { bin: mapValues(bin, (path) => builtPath(`./${path}`).slice(2)) }),
   exports: {
     ...mapValues(exports ?? {}, (path) => ({
@@ -112,6 +131,8 @@ const buildPackage = async (folder: string) => {
       ...{ recursive: true, dereference: true },
       filter: (path) => !path.includes('.test.'),
     })
+  for (const { from, to } of folder === 'gateway' ? await servedFiles() : [])
+    await cp(join(root, from), join(target, to))
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))
   // Without a page of its own, the package refers to the project.
   const readme = await readFile(join(source, 'README.md'), 'utf8').catch(() => readmeOf(manifest))

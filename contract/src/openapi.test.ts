@@ -2,7 +2,8 @@ import Schema from 'typebox/schema'
 import { describe, expect, test } from 'vitest'
 
 import { adminOperations } from './admin-operations.ts'
-import { adminOpenapi, examples, openapi, type Example } from './openapi.ts'
+import { examples, type Example } from './examples.ts'
+import { adminOpenapi, openapi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { operations } from './operations.ts'
 

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox'
 
-import { adminOperations } from './admin-operations.ts'
 import { errors, mayRetry, type ErrorCode } from './errors.ts'
-import recordedExamples from './examples.json' with { type: 'json' }
+import { examples } from './examples.ts'
 import { errorsOf, idempotencyKeyCharactersMax, queryOfEveryCreate, type Operation } from './operation.ts'
-import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
 import { headersAt, responseHeaders, type HeaderPlace } from './response-headers.ts'
+import { codeSamplesOf } from './samples/samples.ts'
+import { adminTags, tags, type Tag } from './tags.ts'
 
 const errorObject = {
   type: 'object',
@@ -31,14 +31,6 @@ const errorObject = {
     },
   },
 }
-
-/** A request and its response from a real run. `npm run examples` records them. */
-export interface Example {
-  request: { parameters: Record<string, string>; contentType?: string; body?: unknown }
-  response: { contentType: string; body: unknown }
-}
-
-export const examples: Record<string, Example> = recordedExamples
 
 const oneOf = (schemas: TSchema[]) => (schemas.length === 1 ? schemas[0] : { oneOf: schemas })
 
@@ -150,8 +142,9 @@ const accessTextOf = (operation: Operation): string => {
   return operation.access === 'key' ? ` Scopes: ${codes(operation.scopes)}.` : ''
 }
 
-const describe = (operation: Operation) => ({
+const describe = (operation: Operation, tag: Tag) => ({
   operationId: operation.id,
+  tags: [tag.name],
   summary: operation.summary,
   description: operation.description + accessTextOf(operation),
   security: operation.access === 'key' || operation.access === 'operator' ? [{ key: [] }] : [],
@@ -168,18 +161,21 @@ const describe = (operation: Operation) => ({
     },
     ...errorResponses(operation),
   },
+  'x-codeSamples': codeSamplesOf(operation, examples[operation.id]),
 })
 
 const documentOf = (
-  table: Record<string, Operation>,
+  documentTags: Tag[],
   about: { title: string; description: string },
   serverUrl: string,
 ) => {
   const paths: Record<string, Record<string, unknown>> = {}
-  for (const operation of Object.values(table)) {
-    paths[operation.path] = {
-      ...paths[operation.path],
-      [operation.method.toLowerCase()]: describe(operation),
+  for (const tag of documentTags) {
+    for (const operation of tag.operations) {
+      paths[operation.path] = {
+        ...paths[operation.path],
+        [operation.method.toLowerCase()]: describe(operation, tag),
+      }
     }
   }
   return {
@@ -190,6 +186,7 @@ const documentOf = (
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
+    tags: documentTags.map(({ name, description }) => ({ name, description })),
     paths,
     components: {
       schemas: { Error: errorObject },
@@ -204,18 +201,29 @@ const documentOf = (
   }
 }
 
+/** `/` stands for an address that is not known. */
+const introduction = (serverUrl: string) => {
+  const url = serverUrl === '/' ? 'https://…' : serverUrl
+  return `One API in front of many providers of generated media.
+
+Send your API key as \`Authorization: Bearer sk-…\`. The code beside each operation reads two variables:
+
+\`\`\`sh
+export KINORA_URL=${url}
+export KINORA_KEY=sk-…
+\`\`\`
+
+The official \`openai\` libraries use the base URL \`${url}/openai/v1\`.`
+}
+
 /** The OpenAPI 3.1 document of the public API. */
 export const openapi = (serverUrl = '/') =>
-  documentOf(
-    operations,
-    { title: 'Kinora', description: 'One API in front of many providers of generated media.' },
-    serverUrl,
-  )
+  documentOf(tags, { title: 'Kinora', description: introduction(serverUrl) }, serverUrl)
 
 /** The OpenAPI 3.1 document of the admin API. */
 export const adminOpenapi = (serverUrl = '/') =>
   documentOf(
-    adminOperations,
+    adminTags,
     {
       title: 'Kinora admin API',
       description: 'Accounts, keys, balances, prices, providers and tasks of an instance.',

@@ -7,6 +7,7 @@ import { errorsOf, type Operation } from './operation.ts'
 import { operations } from './operations.ts'
 import { Quote } from './operations/account.ts'
 import { webhookOperations } from './operations/webhooks.ts'
+import { adminTags, tags } from './tags.ts'
 
 const described: [string, Operation][] = [...Object.entries(operations), ...Object.entries(adminOperations)]
 // Webhook endpoints are only for providers, so no document describes them.
@@ -42,6 +43,11 @@ test('the OpenAPI document lists every error code of an operation under its stat
       )
     }
   }
+})
+
+test('every operation has exactly one tag', () => {
+  const tagged = [...tags, ...adminTags].flatMap((tag) => tag.operations.map(({ id }) => id))
+  expect(tagged.toSorted()).toEqual(described.map(([id]) => id).toSorted())
 })
 
 test('the OpenAPI document is plain JSON', () => {

@@ -11,6 +11,7 @@ import { mediaOperations } from './operations/media.ts'
 import { modelOperations } from './operations/models.ts'
 import { ownAccountOperations } from './operations/own-account.ts'
 import { remixOperations } from './operations/remixes.ts'
+import { serviceOperations } from './operations/service.ts'
 import { statementOperations } from './operations/statements.ts'
 import { statusOperations } from './operations/status.ts'
 import { transcriptionTaskOperations } from './operations/transcription-tasks.ts'
@@ -38,6 +39,7 @@ export const operations = {
   ...webhookDeliveryOperations,
   ...modelOperations,
   ...mediaOperations,
+  ...serviceOperations,
   ...statusOperations,
   ...webhookSecretOperations,
   getErrorDocs: {

@@ -1,5 +1,5 @@
 /** Replaces whatever differs from run to run by fixed values. */
-import type { Example } from '../../contract/src/openapi.ts'
+import type { Example } from '../../contract/src/examples.ts'
 
 const past = 1_767_225_600
 const future = 1_798_761_600
@@ -98,6 +98,8 @@ const shortenedEvents = (stream: string, fixed: ReturnType<typeof createFix>) =>
     .join('')
 }
 
+const isOpenapi = (body: unknown): body is Record<string, unknown> => isObject(body) && 'openapi' in body
+
 /** Only the head of an OpenAPI document. */
 const headOf = ({ openapi, info, servers }: Record<string, unknown>) => ({ openapi, info, servers })
 
@@ -117,7 +119,7 @@ export const normalize = (given: Record<string, Example>): Record<string, unknow
       const shown =
         contentType === 'text/event-stream'
           ? shortenedEvents(String(body), fixed)
-          : fixed(id.endsWith('Openapi') ? headOf(body as Record<string, unknown>) : body)
+          : fixed(isOpenapi(body) ? headOf(body) : body)
       return [id, { request: fixed(request), response: { contentType, body: shown } }]
     }),
   )

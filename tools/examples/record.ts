@@ -1,6 +1,6 @@
 /** Calls operations by their id and records the first call of each. */
 import { adminOperations, type AdminOperationId } from '../../contract/src/admin-operations.ts'
-import type { Example } from '../../contract/src/openapi.ts'
+import type { Example } from '../../contract/src/examples.ts'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations, type OperationId } from '../../contract/src/operations.ts'
 

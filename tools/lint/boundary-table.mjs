@@ -76,6 +76,7 @@ export const gatewayZones = {
   ),
   webhooks: folder(['tasks', 'videos', 'providers/port', 'safe-fetch', 'account', 'admin'], ['http']),
   status: folder(['models', 'routing'], ['http', 'providers/port']),
+  pages: folder(['status'], ['http']),
   retention: folder(['storage', 'videos', 'transcription-tasks', 'status'], ['providers/port', 'http']),
   erasure: folder(['billing', 'storage', 'videos', 'transcription-tasks']),
   backup: folder(['storage']),

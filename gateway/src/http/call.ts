@@ -120,8 +120,8 @@ type AnswerOf<O extends Operation> = O['answer'] extends { schema: infer Schema 
   ?
       | Static<Schema>
       | (O['answer'] extends { streams: true } ? Readable | EventStream | undefined : never)
-      | (O['answer'] extends { texts: true } | { pages: true } ? string : never)
-  : Readable | EventStream | string | undefined
+      | (O['answer'] extends { texts: true } | { pages: true } ? string | Buffer : never)
+  : Readable | EventStream | string | Buffer | undefined
 
 export interface Reply<Body> {
   status?: number

@@ -1,15 +1,13 @@
 /** The API: its server, the operations of each domain, and the order in which everything closes. */
-import { openapi } from '@kinora/contract/openapi'
 import { operations } from '@kinora/contract/operations'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
 
 import { capabilityFor } from '../admin/providers/capability-for.ts'
 import { createModelEngines } from '../audio/model-engines.ts'
 import type { Config } from '../config.ts'
-import { errorPage } from '../http/error-page.ts'
 import { bindOperation } from '../http/server/bind-operation.ts'
 import type { Log } from '../platform/log.ts'
-import { getStatus } from '../status/get-status.ts'
+import { createCurrentStatus } from '../status/current-status.ts'
 import { startObserving } from '../status/observe-service.ts'
 import { getMedia } from '../storage/get-media.ts'
 import { startSpoolSweep } from '../storage/spool-sweep.ts'
@@ -24,6 +22,7 @@ import { bindCharacters } from './characters.ts'
 import { bindChat } from './chat.ts'
 import { bindEvents, createEventFeed } from './events.ts'
 import { observeAdmission, observeRoutes, observeStorage } from './metrics.ts'
+import { bindPages } from './pages.ts'
 import { bindWebhookSecret } from './task-webhooks.ts'
 import { bindTranscriptionTasks } from './transcription-tasks.ts'
 import { bindVideos, createVideoTasks } from './videos.ts'
@@ -55,7 +54,7 @@ export const wireApi = async (config: Config, log: Log) => {
     getMedia({ database: postgres, mediaStore, links, redirectSeconds: config.MEDIA_REDIRECT_SECONDS }),
   )
   const observed = { postgres, catalog: context.catalog, router, capabilityFor, log }
-  bindOperation(server, operations.getStatus, getStatus(observed))
+  bindPages(server, config.publicUrl, createCurrentStatus(observed))
   const observing = startObserving(observed)
   const spoolSweep = startSpoolSweep(spool, log)
   const stopMetrics = [
@@ -63,9 +62,6 @@ export const wireApi = async (config: Config, log: Log) => {
     observeAdmission(server.admission),
     observeStorage({ spool, mediaStore }, log),
   ]
-  const description = openapi(config.publicUrl)
-  bindOperation(server, operations.getErrorDocs, async () => errorPage)
-  bindOperation(server, operations.getOpenapi, async () => ({ body: description }))
   bindOperation(
     server,
     webhookOperations.receiveWebhook,

@@ -51,7 +51,7 @@ export const sendReply = (
   }
   if (body === undefined) return reply.send(body)
   const json = 'application/json; charset=utf-8'
-  return typeof body === 'string'
+  return typeof body === 'string' || Buffer.isBuffer(body)
     ? reply.type(headers['content-type'] ?? operation.answer.contentType ?? json).send(body)
     : reply.type(headers['content-type'] ?? json).send(JSON.stringify(body))
 }

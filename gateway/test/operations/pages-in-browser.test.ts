@@ -1,0 +1,94 @@
+/** Both pages in Chromium: at two widths, in both themes, accessible, and without a request to another host. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+import { chromium, type Browser, type BrowserContextOptions } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+const desktop = { viewport: { width: 1440, height: 900 } }
+const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
+
+let gateway: TestGateway
+let browser: Browser
+
+beforeAll(async () => {
+  gateway = await startGateway()
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  })
+})
+afterAll(async () => {
+  await browser.close()
+  await gateway[Symbol.asyncDispose]()
+})
+
+interface Opened {
+  path: string
+  heading: string
+  options: BrowserContextOptions
+}
+
+const open = async ({ path, heading, options }: Opened) => {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  try {
+    const page = await context.newPage()
+    const hosts = new Set<string>()
+    const problems: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith('data:')) hosts.add(new URL(request.url()).host)
+    })
+    page.on('pageerror', ({ message }) => problems.push(message))
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text())
+    })
+    await page.goto(gateway.url + path)
+    await page.getByRole('heading', { name: heading, exact: true }).first().waitFor()
+    // Parts of the reference appear one after the other.
+    let elements = 0
+    const hasGrown = async () => {
+      const before = elements
+      elements = await page.locator('*').count()
+      return elements > before
+    }
+    await expect.poll(hasGrown, { interval: 500 }).toBe(false)
+    await page.evaluate(axe)
+    const findings = async () =>
+      page.evaluate(async (tags) => {
+        interface Violation {
+          id: string
+          impact: string
+          nodes: { html: string }[]
+        }
+        const { run } = (
+          globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Violation[] }> } }
+        ).axe
+        const { violations } = await run({ runOnly: tags })
+        return violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+      }, rules)
+    // Names of buttons are added when the page is idle.
+    await expect.poll(findings).toEqual([])
+    return { hosts: [...hosts], problems }
+  } finally {
+    await context.close()
+  }
+}
+
+const operation = '/docs#tag/videos/POST/v1/videos'
+
+test.each<Opened>([
+  { path: '/', heading: 'First request', options: { ...desktop, colorScheme: 'light' } },
+  { path: '/', heading: 'First request', options: { ...phone, colorScheme: 'dark' } },
+  { path: operation, heading: 'Create a video', options: { ...desktop, colorScheme: 'light' } },
+  { path: operation, heading: 'Create a video', options: { ...phone, colorScheme: 'dark' } },
+])('$path $options.colorScheme, $options.viewport.width wide', async (opened) => {
+  const { hosts, problems } = await open(opened)
+  expect(hosts).toEqual([new URL(gateway.url).host])
+  expect(problems).toEqual([])
+})
