@@ -1,10 +1,10 @@
-/** The methods and the operations of the contract. */
-import { adminOperations } from '@kinora/contract/admin-operations'
-import { adminClientMethods, clientMethodOf, clientMethods } from '@kinora/contract/client-methods'
-import type { Operation } from '@kinora/contract/operation'
-import { operations } from '@kinora/contract/operations'
 import { expect, test } from 'vitest'
 
+/** The methods and the operations of the contract. */
+import { adminOperations } from '../../contract/src/admin-operations.ts'
+import { adminClientMethods, clientMethodOf, clientMethods } from '../../contract/src/client-methods.ts'
+import type { Operation } from '../../contract/src/operation.ts'
+import { operations } from '../../contract/src/operations.ts'
 import { KinoraAdmin } from './admin.ts'
 import { Kinora } from './index.ts'
 import type { Fetch } from './transport.ts'
