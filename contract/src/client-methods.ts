@@ -66,9 +66,13 @@ export const clientMethods = {
   listModels: 'models.list',
   getModel: 'models.get',
   getMedia: 'media.get',
+  getService: 'service.get',
   getStatus: 'status.get',
   getErrorDocs: 'docs.errors',
   getOpenapi: 'docs.openapi',
+  getDocs: 'docs.reference',
+  getLlms: 'docs.llms',
+  getLlmsFull: 'docs.llmsFull',
 } as const satisfies Record<OperationId, string>
 
 /** Methods of `KinoraAdmin` in `@kinora/client/admin`. */

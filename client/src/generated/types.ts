@@ -1792,6 +1792,30 @@ key: string
 /** Signature of the link. */
 signature: string
 }
+export type Service = {
+/** The type of this object: always `service`. */
+object: "service"
+/** The name of the software. */
+name: string
+/** Its version. */
+version: string
+/** The state of the whole service, as in `/status`. */
+state: "operational" | "degraded" | "down"
+/** The base URL of this API. */
+base_url: string
+/** The base URL for the `openai` libraries. */
+openai_base_url: string
+/** The API reference. */
+docs_url: string
+/** The OpenAPI document. */
+openapi_url: string
+/** An overview for language models. */
+llms_url: string
+/** The error codes. */
+errors_url: string
+/** The status of the service. */
+status_url: string
+}
 export type ServiceStatus = {
 /** The type of this object: always `status`. */
 object: "status"
@@ -2014,14 +2038,24 @@ media: {
 /** Download a file by its signed link: `GET /media/{id}/{name}`. */
 get(id: string, name: string, params: GetMediaParams, options?: RequestOptions): Promise<MediaFile>
 }
-status: {
-/** Get the status of the service: `GET /status`. */
-get(options?: RequestOptions): Promise<ServiceStatus>
+service: {
+/** Show where to begin: `GET /`. */
+get(options?: RequestOptions): Promise<Service>
 }
 docs: {
+/** Show the API reference: `GET /docs`. */
+reference(options?: RequestOptions): Promise<Record<string, unknown>>
+/** Get an overview for language models: `GET /llms.txt`. */
+llms(options?: RequestOptions): Promise<string>
+/** Get all documents for language models: `GET /llms-full.txt`. */
+llmsFull(options?: RequestOptions): Promise<string>
 /** Show the error codes: `GET /docs/errors`. */
 errors(options?: RequestOptions): Promise<string>
 /** Get the OpenAPI document: `GET /openapi.json`. */
 openapi(options?: RequestOptions): Promise<Record<string, unknown>>
+}
+status: {
+/** Get the status of the service: `GET /status`. */
+get(options?: RequestOptions): Promise<ServiceStatus>
 }
 }
