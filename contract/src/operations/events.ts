@@ -61,6 +61,10 @@ export const feedQuery = {
     description: 'Newest first (`desc`), or in the order in which they were committed (`asc`).',
   }),
   type: Type.String({ enum: [...eventTypeNames], description: 'Only events of this type.' }),
+  stream: Type.Boolean({
+    default: false,
+    description: 'Whether to stream the events. `limit` and `order` have no effect then.',
+  }),
 }
 
 export const eventOperations = {
@@ -74,13 +78,7 @@ export const eventOperations = {
     scopes: ['read', 'account'],
     limit: 'read',
     parameters: {
-      optionalQuery: {
-        ...feedQuery,
-        stream: Type.Boolean({
-          default: false,
-          description: 'Whether to stream the events. `limit` and `order` have no effect then.',
-        }),
-      },
+      optionalQuery: feedQuery,
     },
     answer: {
       description: 'A page of events, or server-sent events.',

@@ -9,6 +9,7 @@ import { isAddressAllowed, type Caller, type Operator } from './caller.ts'
 import { assertScope } from './key-scope.ts'
 import { findKey, type KeyRecord } from './key-store.ts'
 import { hashKey, hintOf, isKeyText } from './key-text.ts'
+import { assertRole } from './operator-role.ts'
 
 /** The parts of a request that identify its sender. */
 interface Credentials {
@@ -24,13 +25,13 @@ export interface Authenticate {
   /** The account of a key that was used here lately, without a look into the database. It proves nothing. */
   likelyAccount: (credentials: Credentials) => string | undefined
   /**
-   * Aborts a waiting call, with the refusal as its reason, as soon as its credentials are no longer accepted. Returns the
-   * function that ends the watch.
+   * Aborts a waiting call, with the refusal as its reason, as soon as its credentials are no longer accepted. The expiry of
+   * a customer's key aborts nothing. `accountId` is absent for an operator. Returns the function that ends the watch.
    */
   watch: (
     credentials: Credentials,
     operation: Operation,
-    accountId: string,
+    accountId: string | undefined,
     waiting: AbortController,
   ) => () => void
   /** Clears this process's cache after a change of a key. Other processes are notified by the database. */
@@ -41,6 +42,8 @@ export interface Authenticate {
 // A change of a key is notified to every process; the maximum age bounds the effect of a lost notification.
 const cacheAgeMs = 4_000
 const cachedKeysMax = 100_000
+/** A timer of Node waits no longer than 24 days. */
+const expiryTimerMsMax = 86_400_000
 
 const challenge = { 'www-authenticate': 'Bearer' }
 
@@ -139,17 +142,31 @@ export const createAuthenticate = async (
     credentials: Credentials
     operation: Operation
     cacheId: string
-    accountId: string
+    accountId: string | undefined
     waiting: AbortController
+    expiryTimer: NodeJS.Timeout | undefined
   }
   const watched = new Set<Watched>()
 
-  const recheck = async ({ credentials, operation, waiting }: Watched) => {
+  /** Nobody is notified of the expiry of a key. */
+  const recheckIn = (each: Watched, delayMs: number) => {
+    clearTimeout(each.expiryTimer)
+    if (!watched.has(each)) return
+    each.expiryTimer = setTimeout(() => void recheck(each), Math.min(delayMs, expiryTimerMsMax))
+  }
+
+  const recheck = async (each: Watched) => {
+    const { credentials, operation, waiting } = each
     try {
-      assertScope(await authenticate(credentials), operation)
+      const key = await keyOf(credentials)
+      if (operation.access === 'operator') {
+        assertRole(operatorOf(key, currency, credentials.address), operation.roles)
+        recheckIn(each, (key.expiresAt?.getTime() ?? Infinity) - Date.now())
+      } else assertScope(callerOf(key, currency, credentials.address), operation)
     } catch (error) {
       // While the database cannot be asked, the key counts as valid. A reconnect checks it again.
       if (error instanceof ApiError) waiting.abort(error)
+      else if (operation.access === 'operator') recheckIn(each, cacheAgeMs)
     }
   }
 
@@ -224,13 +241,20 @@ export const createAuthenticate = async (
       const text = authorization?.trim().split(/\s+/)[1] ?? apiKey
       return text !== undefined && isKeyText(text) ? cache.get(cacheIdOf(text))?.accountId : undefined
     },
-    watch: (credentials: Credentials, operation: Operation, accountId: string, waiting: AbortController) => {
-      const each = { credentials, operation, accountId, waiting, cacheId: cacheIdOf(keyTextOf(credentials)) }
+    watch: (
+      credentials: Credentials,
+      operation: Operation,
+      accountId: string | undefined,
+      waiting: AbortController,
+    ) => {
+      const cacheId = cacheIdOf(keyTextOf(credentials))
+      const each: Watched = { credentials, operation, accountId, waiting, cacheId, expiryTimer: undefined }
       watched.add(each)
       // It may have changed since it was authenticated.
       void recheck(each)
       return () => {
         watched.delete(each)
+        clearTimeout(each.expiryTimer)
       }
     },
     forget: () => cache.clear(),

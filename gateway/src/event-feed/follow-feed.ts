@@ -1,7 +1,8 @@
 /**
- * Follows the feeds of accounts. A process looks for new events of all followed accounts at once: soon after it was told that
- * tasks have changed, and every second in case it was not told. Then only the accounts with new events are read. Streams of one
- * account at the same place share their reads. A stream reads its next page when its client has received the last one.
+ * Follows the feeds of accounts, and of all accounts together. A process looks for new events of everything that is followed at
+ * once: soon after it was told that tasks have changed, and every second in case it was not told. Then only the feeds with new
+ * events are read. Streams of one feed at the same place share their reads. A stream reads its next page when its client has
+ * received the last one.
  */
 import { ApiError } from '@kinora/contract/errors'
 
@@ -11,9 +12,23 @@ import { findFeedChanges, readFeed, type FeedEvent, type FeedPosition } from './
 
 type Place = Pick<FeedPosition, 'position' | 'number'>
 
+/** Undefined for the events of all accounts. */
+type Followed = string | undefined
+
+/** An account, or an operator with their key. Each may have a limited number of streams. */
+export interface FeedReader {
+  kind: 'account' | 'key'
+  id: string
+}
+
 export interface FollowFeed {
-  /** Takes one of the streams of an account, or throws. It is given back when the signal is aborted or the stream ends. */
-  follow: (accountId: string, after: Place, signal: AbortSignal) => AsyncGenerator<FeedEvent, void, undefined>
+  /** Takes one of the streams of a reader, or throws. It is given back when the signal is aborted or the stream ends. */
+  follow: (
+    reader: FeedReader,
+    accountId: Followed,
+    after: Place,
+    signal: AbortSignal,
+  ) => AsyncGenerator<FeedEvent, void, undefined>
   /** Tasks have changed. */
   noteChange: () => void
   stop: () => Promise<void>
@@ -23,7 +38,7 @@ export interface FollowSettings {
   database: Database
   log: Log
   days: number
-  /** The most streams of an account in this process. */
+  /** The most streams of a reader in this process. */
   streamsMax: number
 }
 
@@ -39,7 +54,9 @@ const pageSize = 100
 const delayReportedAfterMs = 30_000
 
 export const createFollowFeed = ({ database, log, days, streamsMax }: FollowSettings): FollowFeed => {
-  const followers = new Map<string, Set<Follower>>()
+  const followers = new Map<Followed, Set<Follower>>()
+  /** The number of streams by the id of their reader. */
+  const streams = new Map<string, number>()
   /** What was looked at already; undefined while nobody follows. */
   let seen: string | undefined
   let looking: Promise<void> | undefined
@@ -47,7 +64,7 @@ export const createFollowFeed = ({ database, log, days, streamsMax }: FollowSett
   let soon: NodeJS.Timeout | undefined
   let delayedSinceMs: number | undefined
 
-  const wake = (accountIds: Iterable<string>) => {
+  const wake = (accountIds: Iterable<Followed>) => {
     for (const accountId of accountIds) {
       for (const follower of followers.get(accountId) ?? []) {
         follower.hasNews = true
@@ -71,7 +88,8 @@ export const createFollowFeed = ({ database, log, days, streamsMax }: FollowSett
   const look = async () => {
     const { accountIds, end, hasPending } = await findFeedChanges(database, seen)
     reportDelay(end, hasPending)
-    wake(seen === undefined ? followers.keys() : accountIds)
+    if (seen === undefined) wake(followers.keys())
+    else if (accountIds.length > 0) wake([...accountIds, undefined])
     seen = end
     if (hasPending) isAskedAgain = true
   }
@@ -97,8 +115,8 @@ export const createFollowFeed = ({ database, log, days, streamsMax }: FollowSett
   const timer = setInterval(lookSoon, lookEveryMs)
 
   const reading = new Map<string, Promise<FeedEvent[]>>()
-  const read = (accountId: string, after: Place): Promise<FeedEvent[]> => {
-    const name = `${accountId} ${after.position} ${after.number}`
+  const read = (accountId: Followed, after: Place): Promise<FeedEvent[]> => {
+    const name = `${accountId ?? 'all'} ${after.position} ${after.number}`
     const open = reading.get(name)
     if (open !== undefined) return open
     const query = { accountId, after, order: 'asc', type: undefined, limit: pageSize } as const
@@ -107,28 +125,33 @@ export const createFollowFeed = ({ database, log, days, streamsMax }: FollowSett
     return page
   }
 
-  const open = (accountId: string): Follower => {
-    const ofAccount = followers.get(accountId) ?? new Set()
-    if (ofAccount.size >= streamsMax) {
+  const open = ({ kind, id }: FeedReader, accountId: Followed): Follower => {
+    const ofReader = streams.get(id) ?? 0
+    if (ofReader >= streamsMax) {
       throw new ApiError('rate_limit_exceeded', {
-        message: `Concurrency limit reached: ${streamsMax} event streams for this account. Close one of them, or share a stream.`,
+        message: `Concurrency limit reached: ${streamsMax} event streams for this ${kind}. Close one of them, or share a stream.`,
         headers: { 'retry-after': '1' },
       })
     }
+    streams.set(id, ofReader + 1)
     const follower = { hasNews: false, wake: () => {} }
-    followers.set(accountId, ofAccount.add(follower))
+    followers.set(accountId, (followers.get(accountId) ?? new Set()).add(follower))
     return follower
   }
-  const close = (accountId: string, follower: Follower) => {
-    const ofAccount = followers.get(accountId)
-    ofAccount?.delete(follower)
-    if (ofAccount?.size === 0) followers.delete(accountId)
+  const close = ({ id }: FeedReader, accountId: Followed, follower: Follower) => {
+    const sameFeed = followers.get(accountId)
+    // A stream is closed by its signal and again by its end.
+    if (sameFeed?.delete(follower) !== true) return
+    if (sameFeed.size === 0) followers.delete(accountId)
+    const others = (streams.get(id) ?? 1) - 1
+    if (others === 0) streams.delete(id)
+    else streams.set(id, others)
     // Nobody looks from now on.
     if (followers.size === 0 && looking === undefined) seen = undefined
   }
 
   async function* stream(
-    accountId: string,
+    accountId: Followed,
     follower: Follower,
     after: Place,
     signal: AbortSignal,
@@ -157,11 +180,11 @@ export const createFollowFeed = ({ database, log, days, streamsMax }: FollowSett
   }
 
   return {
-    follow: (accountId, after, signal) => {
-      const follower = open(accountId)
+    follow: (reader, accountId, after, signal) => {
+      const follower = open(reader, accountId)
       const onEnd = () => {
         signal.removeEventListener('abort', onAbort)
-        close(accountId, follower)
+        close(reader, accountId, follower)
       }
       // Also ends a stream of which nothing was read.
       const onAbort = () => {

@@ -90,7 +90,8 @@ export interface Call<O extends Operation = Operation> {
   signal: AbortSignal
   /**
    * The signal for a call that only waits from here on. It is also aborted, with an ApiError as its reason, when this
-   * process starts to close (`service_unavailable`), and when the caller's key or account is no longer accepted.
+   * process starts to close (`service_unavailable`), and when the caller's key or account, or the operator's key, is no
+   * longer accepted.
    */
   waitSignal: () => AbortSignal
   /**

@@ -69,6 +69,7 @@ import { resolveTask } from '../admin/tasks/resolve-task.ts'
 import { retryTask } from '../admin/tasks/retry-task.ts'
 import { portraitsOf } from '../characters/character-store.ts'
 import { createErasureList } from '../erasure/erasure-list.ts'
+import type { FollowFeed } from '../event-feed/follow-feed.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { dailyBudgetsOf, refreshSpend } from '../provider-budgets/budgets.ts'
 import { parseProviderConfig } from '../provider-config/provider-config.ts'
@@ -86,6 +87,7 @@ export const bindAdmin = (
   context: ApiContext,
   { admitVideo, readTask, cancelTask: cancelVideo, settle }: VideoTasks,
   transcriptions: SettleDependencies,
+  feed: FollowFeed,
 ): void => {
   const { config, postgres, wholeCatalog: catalog, prices, settings, liveConfig, router, keySecret } = context
   const database = postgres
@@ -175,7 +177,7 @@ export const bindAdmin = (
   bind(adminOperations.retryTask, retryTask(retry))
   bind(adminOperations.cancelTask, cancelTask(cancel))
   bind(adminOperations.resolveTask, resolveTask({ settle, router, wakeDispatcher: settle.onSlotFreed }))
-  bind(adminOperations.listAllEvents, listAllEvents(feedDependencies(context)))
+  bind(adminOperations.listAllEvents, listAllEvents(feedDependencies(context, feed)))
   bind(adminOperations.listRequests, listRequests({ postgres }))
   bind(adminOperations.getRequest, getRequest({ postgres }))
   bind(adminOperations.getAnyReceipt, getAnyReceipt({ database }))

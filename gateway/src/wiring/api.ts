@@ -47,7 +47,7 @@ export const wireApi = async (config: Config, log: Log) => {
   bindAccount(server, context, engines)
   bindEvents(server, context, feed)
   bindWebhookEndpoints(server, context)
-  bindAdmin(adminServer, context, videoTasks, transcriptions)
+  bindAdmin(adminServer, context, videoTasks, transcriptions, feed)
   bindOperation(
     server,
     operations.getMedia,

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 
 import { dataOf, eventsIn, nextOf } from '../kit/event-reader.ts'
+import { createKey } from '../kit/factories.ts'
 import { manyRequests, startStack, type Stack } from '../kit/stack.ts'
 import { minutes } from '../kit/time-limits.ts'
 
@@ -11,12 +12,16 @@ const cuts = Number(process.env['EVENT_CUTS'] ?? 10)
 const killEvery = 5
 const createsAtOnce = 20
 
-const createAll = async (stack: Stack) => {
-  const isServed = () =>
+/** The API is killed now and then. */
+const untilServed = (stack: Stack) =>
+  stack.until('the API responds', () =>
     fetch(`${stack.url}/openapi.json`).then(
       ({ ok }) => ok,
       () => false,
-    )
+    ),
+  )
+
+const createAll = async (stack: Stack) => {
   let next = 0
   const createSome = async () => {
     for (let number = (next += 1); number <= tasks; number = next += 1) {
@@ -25,8 +30,8 @@ const createAll = async (stack: Stack) => {
           await stack.create(`A whale, number ${number}`)
           break
         } catch {
-          // The API is killed now and then. What it accepted without a response runs as well.
-          await stack.until('the API responds', isServed)
+          // What the API accepted without a response runs as well.
+          await untilServed(stack)
         }
       }
     }
@@ -35,14 +40,14 @@ const createAll = async (stack: Stack) => {
 }
 
 /** A client that remembers the id of the last event, like a browser. */
-const createClient = ({ url, key }: Stack) => {
+const createClient = (url: string, key: string) => {
   const received: string[] = []
   let ended = 0
   let lastId: string | undefined
-  const connect = async (isEnough: () => boolean) => {
+  const connect = async (isEnough: () => boolean, stopped?: AbortSignal) => {
     const connection = new AbortController()
-    const response = await fetch(`${url}/v1/events`, {
-      signal: connection.signal,
+    const response = await fetch(url, {
+      signal: AbortSignal.any([connection.signal, ...(stopped === undefined ? [] : [stopped])]),
       headers: {
         authorization: `Bearer ${key}`,
         accept: 'text/event-stream',
@@ -67,13 +72,39 @@ const createClient = ({ url, key }: Stack) => {
   return { received, connect, ended: () => ended }
 }
 
+/** An operator who reconnects when the API was killed. */
+const followAll = async (stack: Stack) => {
+  const { text } = await createKey(stack.database.postgres, '', { kind: 'admin', role: 'read' })
+  const { connect, received } = createClient(`${stack.url}/admin/v1/events`, text)
+  await connect(() => true)
+  const stopping = new AbortController()
+  const follow = async () => {
+    while (!stopping.signal.aborted) {
+      try {
+        await connect(() => false, stopping.signal)
+      } catch {
+        await untilServed(stack)
+      }
+    }
+  }
+  const following = follow()
+  return {
+    received,
+    stop: async () => {
+      stopping.abort()
+      await following
+    },
+  }
+}
+
 test(
   `a client whose stream is cut ${cuts} times while ${tasks} tasks run gets every event once`,
   { timeout: minutes(30) },
   async () => {
     await using stack = await startStack({ slots: 200, workers: 2, environment: manyRequests })
-    const client = createClient(stack)
+    const client = createClient(`${stack.url}/v1/events`, stack.key)
     await client.connect(() => true)
+    const operator = await followAll(stack)
     const creating = createAll(stack)
     const step = Math.floor((2 * tasks) / (cuts + 1))
     for (let cut = 1; cut <= cuts; cut += 1) {
@@ -98,7 +129,11 @@ test(
            where x.task_id = e.task_id and x.id < e.id and x.kind = 'progress'), 0) / 10
         order by e.position, e.number`,
     )
-    expect(client.received).toEqual(rows.map(({ id }) => id))
+    const ids = rows.map(({ id }) => id)
+    expect(client.received).toEqual(ids)
+    await stack.until('the operator has received as many', async () => operator.received.length >= ids.length)
+    await operator.stop()
+    expect(operator.received).toEqual(ids)
     expect(new Set(client.received).size).toBe(client.received.length)
     console.log(
       `${created} tasks, ${cuts} cuts, ${Math.floor(cuts / killEvery)} kills: ${client.received.length} events, each once`,

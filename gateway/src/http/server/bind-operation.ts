@@ -204,10 +204,10 @@ export const bindOperation = <O extends Operation>(
       signal: identity?.key === undefined ? disconnected.signal : new AbortController().signal,
       waitSignal: () => {
         server.closing.abortOnClose(disconnected)
-        if (request.caller !== undefined && !reply.raw.destroyed) {
-          const { accountId } = request.caller
+        const { caller, operator } = request
+        if ((caller !== undefined || operator !== undefined) && !reply.raw.destroyed) {
           const { watch } = server.authenticate
-          reply.raw.once('close', watch(credentialsOf(request), operation, accountId, disconnected))
+          reply.raw.once('close', watch(credentialsOf(request), operation, caller?.accountId, disconnected))
         }
         return disconnected.signal
       },

@@ -186,8 +186,58 @@ test('a receiver gets the event with a signature, once', async () => {
   const key = Buffer.from(endpoint.secret.reveal().slice('whsec_'.length), 'base64')
   expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
   expect(await endpoint.deliveries()).toMatchObject([{ state: 'delivered', attempts: 1, claimed: false }])
-  expect(endpoint.woken()).toBe(1)
+  // Nothing else is to be sent, so the loop has nothing to do.
+  expect(endpoint.woken()).toBe(0)
   expect(endpoint.permits.taken()).toBe(0)
+})
+
+test('the end of an attempt wakes the loop if the delivery is tried again, or another one waits', async () => {
+  const endpoint = await createEndpoint({ concurrency: 1 })
+  respond = (_request, response) => response.writeHead(500).end()
+  await endpoint.fail()
+  await endpoint.sendAll()
+  expect(endpoint.woken()).toBe(1)
+  await endpoint.fail()
+  respond = (_request, response) => response.end()
+  await endpoint.sendAll()
+  expect(endpoint.woken()).toBe(2)
+  await endpoint.sendAll()
+  expect((await endpoint.deliveries()).map(({ state }) => state)).toEqual(['delivered', 'delivered'])
+  expect(endpoint.woken()).toBe(2)
+})
+
+test('the end of an attempt wakes the loop for a delivery that is created while it is recorded', async () => {
+  const endpoint = await createEndpoint({ concurrency: 1 })
+  await endpoint.fail()
+  const hasWaiting = async () =>
+    (
+      await query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+            and query like '%webhook_attempts%'`,
+      )
+    ).length
+  const held: ServerResponse[] = []
+  respond = (_request, response) => held.push(response)
+  await endpoint.tick()
+  await expect.poll(() => held.length).toBe(1)
+  await database.postgres.transaction(async (within) => {
+    await within.query('select from webhook_deliveries where endpoint_id = $1 for update', [endpoint.id])
+    held[0]?.end()
+    // The record has begun and waits for the lock. It does not see what is created from now on.
+    await expect.poll(hasWaiting).toBe(1)
+    await endpoint.fail()
+    // The endpoint may have one attempt at a time, so the tick of the new delivery claims nothing.
+    const { nextMs } = await endpoint.tick()
+    expect(nextMs).toBeGreaterThan(9_000)
+    expect(held).toHaveLength(1)
+  })
+  await endpoint.untilSent()
+  expect(endpoint.woken()).toBe(1)
+  await endpoint.tick()
+  await expect.poll(() => held.length).toBe(2)
+  held[1]?.end()
+  await endpoint.untilSent()
+  expect(endpoint.woken()).toBe(1)
 })
 
 test.each([

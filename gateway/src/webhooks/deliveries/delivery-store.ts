@@ -40,6 +40,9 @@ const waitingEndpoints = `with recursive waiting as (
          from waiting where waiting.endpoint_id is not null
      )`
 
+/** The condition of a pending delivery that no attempt is under way, as SQL. */
+const isUnclaimed = 'coalesce(d.claimed_until <= now(), true)'
+
 /** How many attempts may be under way now, and how many are: the oldest due deliveries up to the concurrency of the endpoint. */
 const windowed = `
   select d.day, d.id, d.claimed_until from webhook_deliveries d
@@ -68,7 +71,7 @@ export const claimDue = async (
         where coalesce(due.claimed_until <= now(), true) limit $3
      ), locked as materialized (
        select d.day, d.id from webhook_deliveries d join due on due.day = d.day and due.id = d.id
-        where d.state = 'pending' and coalesce(d.claimed_until <= now(), true) for update of d skip locked
+        where d.state = 'pending' and ${isUnclaimed} for update of d skip locked
      )
      update webhook_deliveries d
         set claimed_by = $2, claimed_until = now() + make_interval(secs => $4 / 1000.0)
@@ -129,6 +132,17 @@ export interface AttemptOutcome extends DeliveryKey {
   hasResponded: boolean
 }
 
+/** Whether a delivery of the endpoint is pending and has no attempt under way, due or not. */
+export const hasUnclaimedDelivery = async (database: Database, endpointId: string): Promise<boolean> => {
+  const { rows } = await database.query<{ hasUnclaimed: boolean }>(
+    `select exists (
+       select from webhook_deliveries d where d.endpoint_id = $1 and d.state = 'pending' and ${isUnclaimed}
+     ) as "hasUnclaimed"`,
+    [endpointId],
+  )
+  return rows[0]?.hasUnclaimed === true
+}
+
 /** When the attempt began, as SQL. */
 const startedAt = 'now() - make_interval(secs => $7 / 1000.0)'
 /** An endpoint that keeps failing is left alone for half as long as it has failed, at most for this time. */
@@ -136,14 +150,19 @@ const endpointPauseMax = '1 minute'
 
 /**
  * Records an attempt and its effects in one statement. A success counts, even if the attempt had been given up; a failure only if
- * no other attempt has begun. Returns the account if this attempt has disabled the endpoint, which is an event.
+ * no other attempt has begun. Returns the account if this attempt has disabled the endpoint, which is an event, and whether
+ * the endpoint had a pending delivery without an attempt when the statement began, or has this one.
  */
 export const recordAttempt = async (
   database: Database,
   outcome: AttemptOutcome,
   failingSecondsMax: number,
-): Promise<{ disabledAccountId: string | undefined }> => {
-  const { rows } = await database.query<{ accountId: string; disabledNow: boolean }>(
+): Promise<{ disabledAccountId: string | undefined; hasUnclaimed: boolean }> => {
+  const { rows } = await database.query<{
+    accountId: string | null
+    disabledNow: boolean | null
+    hasUnclaimed: boolean
+  }>(
     `with moved as (
        update webhook_deliveries
           set state = $5, attempts = attempts + 1, tries = tries + 1, claimed_by = null, claimed_until = null,
@@ -174,7 +193,11 @@ export const recordAttempt = async (
                 'url', url, 'disabled_reason', disabled_reason, 'disabled_at', floor(extract(epoch from disabled_at)))
          from counted where disabled_at = now()
      )
-     select account_id as "accountId", disabled_at = now() as "disabledNow" from counted`,
+     select (select account_id from counted) as "accountId", (select disabled_at = now() from counted) as "disabledNow",
+            $5 = 'pending' or exists (
+              select from webhook_deliveries d
+               where d.endpoint_id = $3 and d.state = 'pending' and ${isUnclaimed} and (d.day, d.id) <> ($1, $2)
+            ) as "hasUnclaimed"`,
     [
       ...[outcome.day, outcome.id, outcome.endpointId, outcome.claimId],
       ...[outcome.state, outcome.pauseSeconds, outcome.durationMs],
@@ -188,8 +211,10 @@ export const recordAttempt = async (
       ],
     ],
   )
-  const [endpoint] = rows
-  return { disabledAccountId: endpoint?.disabledNow === true ? endpoint.accountId : undefined }
+  const [recorded] = rows
+  if (recorded === undefined) throw new Error('PostgreSQL returned no row.')
+  const { accountId, disabledNow, hasUnclaimed } = recorded
+  return { disabledAccountId: disabledNow === true ? (accountId ?? undefined) : undefined, hasUnclaimed }
 }
 
 const endedAtOnce = 1_000

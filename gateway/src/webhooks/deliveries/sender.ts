@@ -16,7 +16,12 @@ import type { PostResponse, SafePost } from '../../safe-fetch/safe-post.ts'
 import { signWebhook } from '../signing/sign-webhook.ts'
 import { webhookSecretOwner } from '../signing/webhook-secret.ts'
 import type { BuildBody } from './build-body.ts'
-import { recordAttempt, type AttemptOutcome, type ClaimedDelivery } from './delivery-store.ts'
+import {
+  hasUnclaimedDelivery,
+  recordAttempt,
+  type AttemptOutcome,
+  type ClaimedDelivery,
+} from './delivery-store.ts'
 import { judgeResponse, type Verdict } from './judge-response.ts'
 import { nextPauseSeconds, type RetrySchedule } from './retry-schedule.ts'
 import type { SenderPermits } from './sender-permits.ts'
@@ -40,7 +45,7 @@ export interface SenderDependencies {
   buildBody: BuildBody
   /** Counts work that would be forgotten with this process. */
   recordInProcess: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** The endpoint has room for another attempt. */
+  /** The endpoint has room for another attempt, and something to send. */
   wake: (endpointId: string) => void
   /** An attempt has disabled the endpoint. */
   onDisabled: (endpointId: string, accountId: string) => Promise<void>
@@ -109,8 +114,8 @@ export const createSender = (dependencies: SenderDependencies): SendDeliveries =
     }
   }
 
-  /** Returns how long the response took. */
-  const send = async (delivery: ClaimedDelivery): Promise<number> => {
+  /** Returns how long the response took, and whether something else was to be sent. */
+  const send = async (delivery: ClaimedDelivery) => {
     const { day, id, claimId, endpointId } = delivery
     const startedMs = performance.now()
     const made = await attempt(delivery)
@@ -119,7 +124,7 @@ export const createSender = (dependencies: SenderDependencies): SendDeliveries =
     const result = made.verdict.kind === 'retry' ? 'failed' : made.verdict.kind
     count('kinora.webhooks.attempts', { result })
     measure('kinora.webhooks.attempt.duration', durationMs / 1000, { result })
-    const { disabledAccountId } = await repeatWhileUnavailable(
+    const { disabledAccountId, hasUnclaimed } = await repeatWhileUnavailable(
       () =>
         databaseLimit(() =>
           recordAttempt(
@@ -134,23 +139,32 @@ export const createSender = (dependencies: SenderDependencies): SendDeliveries =
       log.info({ endpointId, accountId: disabledAccountId }, 'webhook.endpoint-disabled')
       await dependencies.onDisabled(endpointId, disabledAccountId)
     }
-    return made.response === undefined ? Infinity : durationMs
+    return { responseMs: made.response === undefined ? Infinity : durationMs, hasUnclaimed }
+  }
+
+  /**
+   * Looks again after the commit and the return of the permit. Until then a tick may have found no room for a delivery that was
+   * created after the record began. A delivery that is created after this look has a tick of its own, which finds room.
+   */
+  const hasWork = (endpointId: string): Promise<boolean> =>
+    databaseLimit(() => hasUnclaimedDelivery(postgres, endpointId)).catch((error: unknown) => {
+      log.warn({ err: error, endpointId }, 'webhook.not-read')
+      return true
+    })
+
+  const sendAndWake = async (delivery: ClaimedDelivery): Promise<void> => {
+    const { endpointId } = delivery
+    const sent = await send(delivery).catch((error: unknown) => {
+      // Its claim expires, and the delivery is repeated.
+      log.warn({ err: error, endpointId }, 'webhook.not-sent')
+      return undefined
+    })
+    permits.giveBack(endpointId, sent?.responseMs)
+    const isNeeded = sent === undefined || sent.hasUnclaimed || (await hasWork(endpointId))
+    if (isNeeded) dependencies.wake(endpointId)
   }
 
   return (deliveries) => {
-    for (const delivery of deliveries) {
-      const { endpointId } = delivery
-      dependencies
-        .recordInProcess(() => send(delivery))
-        .then(
-          (responseMs) => permits.giveBack(endpointId, responseMs),
-          (error: unknown) => {
-            // Its claim expires, and the delivery is repeated.
-            log.warn({ err: error, endpointId }, 'webhook.not-sent')
-            permits.giveBack(endpointId)
-          },
-        )
-        .finally(() => dependencies.wake(endpointId))
-    }
+    for (const delivery of deliveries) void dependencies.recordInProcess(() => sendAndWake(delivery))
   }
 }
