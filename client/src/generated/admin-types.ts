@@ -1,4 +1,5 @@
 // Generated from the contract by `npm run generate`. Do not edit.
+import type { EventStream } from '../event-stream.ts'
 import type { List } from '../list.ts'
 import type { RequestOptions } from '../transport.ts'
 
@@ -1778,49 +1779,36 @@ after?: string
 order?: "asc" | "desc"
 /** Only events of this type. */
 type?: "video.processing" | "video.progress" | "video.completed" | "video.failed" | "transcription_task.processing" | "transcription_task.completed" | "transcription_task.failed" | "character.created" | "character.deleted" | "balance.low" | "spend.threshold" | "key.expiring" | "model.deprecated" | "webhook_endpoint.disabled"
+/** Whether to stream the events. `limit` and `order` have no effect then. */
+stream?: boolean
 /** Only events of this account. */
 account_id?: string
+}
+export type AdminEvent = {
+/** Id of the event: the same at every read and in every webhook. */
+id: string
+/** The type of this object: always `event`. */
+object: "event"
+/** What happened. */
+type: "video.processing" | "video.progress" | "video.completed" | "video.failed" | "transcription_task.processing" | "transcription_task.completed" | "transcription_task.failed" | "character.created" | "character.deleted" | "balance.low" | "spend.threshold" | "key.expiring" | "model.deprecated" | "webhook_endpoint.disabled"
+/** When it happened. Unix time in seconds. */
+created_at: number
+/** The object that the event is about, with its `id`. Of a task, there are also its `status` and, if it is known, its `progress`: read the task for the rest. */
+data: {
+[name: string]: unknown
+}
+/** Id of the account. */
+account_id: string
 }
 export type ListAllEventsResponse = {
 /** The type of this object: always `list`. */
 object: "list"
 /** The events on this page. */
-data: ({
-/** Id of the event: the same at every read and in every webhook. */
-id: string
-/** The type of this object: always `event`. */
-object: "event"
-/** What happened. */
-type: "video.processing" | "video.progress" | "video.completed" | "video.failed" | "transcription_task.processing" | "transcription_task.completed" | "transcription_task.failed" | "character.created" | "character.deleted" | "balance.low" | "spend.threshold" | "key.expiring" | "model.deprecated" | "webhook_endpoint.disabled"
-/** When it happened. Unix time in seconds. */
-created_at: number
-/** The object that the event is about, with its `id`. Of a task, there are also its `status` and, if it is known, its `progress`: read the task for the rest. */
-data: {
-[name: string]: unknown
-}
-/** Id of the account. */
-account_id: string
-})[]
+data: (AdminEvent)[]
 /** Whether more events follow this page now. */
 has_more: boolean
 /** Cursor of the last event on this page, or of the end of the feed if the feed is empty. Send it as `after`. It is never null: with `order=asc`, it leads to the events that happen later. */
 next: string
-}
-export type ListAllEventsItem = {
-/** Id of the event: the same at every read and in every webhook. */
-id: string
-/** The type of this object: always `event`. */
-object: "event"
-/** What happened. */
-type: "video.processing" | "video.progress" | "video.completed" | "video.failed" | "transcription_task.processing" | "transcription_task.completed" | "transcription_task.failed" | "character.created" | "character.deleted" | "balance.low" | "spend.threshold" | "key.expiring" | "model.deprecated" | "webhook_endpoint.disabled"
-/** When it happened. Unix time in seconds. */
-created_at: number
-/** The object that the event is about, with its `id`. Of a task, there are also its `status` and, if it is known, its `progress`: read the task for the rest. */
-data: {
-[name: string]: unknown
-}
-/** Id of the account. */
-account_id: string
 }
 export type ListAuditEntriesParams = {
 /** Maximum number of items to return. */
@@ -2068,8 +2056,9 @@ list(params?: ListRequestsParams, options?: RequestOptions): List<ListRequestsRe
 get(id: string, options?: RequestOptions): Promise<LoggedRequest>
 }
 events: {
-/** List the events of all accounts: `GET /admin/v1/events`. */
-list(params?: ListAllEventsParams, options?: RequestOptions): List<ListAllEventsResponse, ListAllEventsItem>
+/** List or follow the events of all accounts: `GET /admin/v1/events`. */
+list(params: ListAllEventsParams & { stream: true }, options?: RequestOptions): EventStream<AdminEvent>
+list(params?: ListAllEventsParams, options?: RequestOptions): List<ListAllEventsResponse, AdminEvent>
 }
 auditLog: {
 /** List the audit log: `GET /admin/v1/audit-log`. */
