@@ -203,7 +203,9 @@ const send = async ({ path, ...init }: HostileRequest): Promise<number> => {
 
 /** What a worker also records when no caller asks for anything. */
 const isOfUpkeep = (series: string) =>
-  /^kinora_(?:engine|ledger|batch_size|storage_operation|money_moved|tasks?_|media)|^gen_ai|^v8js/.test(series)
+  /^kinora_(?:engine|ledger|batch_size|storage_operation|money_moved|tasks?_|media)|^gen_ai|^v8js/.test(
+    series,
+  )
 
 test('requests with hostile texts add no series, and leave no text of theirs', async () => {
   const caller = createHostileRequests(stack.key)
