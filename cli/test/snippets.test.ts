@@ -1,7 +1,7 @@
 /** The examples of the README and the guide, run in order against an instance that was started as the README says. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,6 +25,8 @@ const environment: Record<string, string> = {
   HOME: process.env['HOME'] ?? '',
 }
 const executed = new Set(runElsewhere)
+const largeVideo = "seconds: '10',\n  size: '1280x720'"
+const smallVideo = "seconds: '4',\n  size: '480x480'"
 
 /** What a program prints until it has printed this; what follows is read and dropped. */
 const outputUntil = async (child: ChildProcess, pattern: RegExp): Promise<string> => {
@@ -42,8 +44,9 @@ const outputUntil = async (child: ChildProcess, pattern: RegExp): Promise<string
 const run = async (name: string, given: Record<string, string> = {}): Promise<string> => {
   executed.add(name)
   const file = join(directory, name)
-  // JavaScript finds its packages from the directory it lies in.
-  if (name.endsWith('.mjs')) await copyFile(join(snippets, name), file)
+  // JavaScript finds its packages from the directory it lies in. Its video is smaller: create-video.sh renders the same.
+  if (name.endsWith('.mjs'))
+    await writeFile(file, (await readFile(join(snippets, name), 'utf8')).replace(largeVideo, smallVideo))
   const [program, path] = name.endsWith('.mjs') ? [process.execPath, file] : ['sh', join(snippets, name)]
   const { stdout } = await promisify(execFile)(program, [path], {
     cwd: directory,

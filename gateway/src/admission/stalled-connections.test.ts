@@ -46,7 +46,7 @@ const fill = async (server: Socket, check: () => void) => {
         before = acceptedBytesOf(server)
         return isFull
       },
-      { interval: 50, timeout: 10_000 },
+      { interval: 50 },
     )
     .toBe(true)
   check()

@@ -161,6 +161,6 @@ test.each(['a disconnected client', 'a HEAD', 'headers that cannot be written'])
     }
     sendEvents(response, why.startsWith('headers') ? { 'x-name': 'not\na header' } : {}, events, log)
     if (!response.closed) await once(response, 'close')
-    await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce())
+    await expect.poll(() => ended).toHaveBeenCalledOnce()
   },
 )

@@ -13,6 +13,7 @@ import type { Opaque, VideoJob, VideoJobStatus, VideoProvider } from '../../src/
 import { protocols } from '../../src/providers/registry.ts'
 import { jobForTest } from '../kit/job-for-test.ts'
 import { listenForTest } from '../kit/listen-for-test.ts'
+import { seconds } from '../kit/time-limits.ts'
 
 /** A protocol under test. */
 export interface Speaker {
@@ -35,7 +36,7 @@ export const sha256 = (bytes: Buffer): string => createHash('sha256').update(byt
 export const sample = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
 
 /** Long enough for every successful call; no test waits for it. */
-export const patientMs = 10_000
+export const patientMs = seconds(30)
 /** The timeout of a connection that never succeeds. */
 export const shortMs = 200
 /** How late a call may notice its timeout. */

@@ -11,7 +11,7 @@ import { startProxy, type TestProxy } from '../kit/start-gateway.ts'
 test('a submit with an unknown outcome is never repeated at a vendor without idempotent submits', async () => {
   await using stack = await startStack({
     providerSettings: { idempotentSubmits: false },
-    environment: { TASK_DEADLINE_SECONDS: '6' },
+    environment: { TASK_DEADLINE_SECONDS: '20' },
   })
   await stack.create('A vendor:drop-reply whale')
   await stack.until('the task has ended', async () => (await stack.states())['failed'] === 1)

@@ -60,9 +60,8 @@ export const blockingProgram = async (
     path,
     started,
     alive,
-    untilStarted: (count) =>
-      expect.poll(async () => (await started()).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(count),
-    untilAllEnded: () => expect.poll(alive, { timeout: 20_000 }).toEqual([]),
+    untilStarted: (count) => expect.poll(async () => (await started()).length).toBeGreaterThanOrEqual(count),
+    untilAllEnded: () => expect.poll(alive).toEqual([]),
     release: async () => {
       pipe ??= await open(gate, 'r+')
       await pipe.write('\n'.repeat(1_000))

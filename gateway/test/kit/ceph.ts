@@ -16,6 +16,9 @@ const attemptsMax = 3_000
 /** The id of a key for server-side encryption. */
 export const encryptionKey = 'key-of-tests'
 
+/** How many objects a page of a list has, so that a list of several pages is short. */
+export const listMax = 250
+
 /** A short interval of the monitor, because every new pool waits for several of its rounds. */
 const createSettings = (directory: string, monitorPort: number, fsid: string) => `[global]
 fsid = ${fsid}
@@ -48,6 +51,7 @@ keyring = ${directory}/keyring
 rgw enable apis = s3
 rgw thread pool size = 64
 rgw bucket quota ttl = 1
+rgw max listing results = ${listMax}
 rgw crypt require ssl = false
 rgw crypt s3 kms backend = testing
 rgw crypt s3 kms encryption keys = ${encryptionKey}=${randomBytes(32).toString('base64')}

@@ -254,7 +254,7 @@ describe('uploads in flight', () => {
     const first = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
     first.socket.write(partOfForm('input_reference', 'some of it'))
     // It is in flight when some of it is on disk.
-    await expect.poll(async () => (await recordOf(gateway)).files.length, { timeout: 60_000 }).toBe(1)
+    await expect.poll(async () => (await recordOf(gateway)).files.length).toBe(1)
     const second = await begin(own.url, key.text, { headers: uploadHead(1_000_000) })
     expect(await second.status()).toBe(429)
     const large = await begin(own.url, key.text, { headers: { 'content-length': '100000' } })
@@ -278,9 +278,7 @@ describe('uploads in flight', () => {
       sender.socket.write(partOfForm('input_reference', 'some of it'))
       senders.push(sender)
     }
-    await expect
-      .poll(async () => (await recordOf(gateway)).files.length, { timeout: 60_000 })
-      .toBe(before + 4)
+    await expect.poll(async () => (await recordOf(gateway)).files.length).toBe(before + 4)
     try {
       const large = { ...order, unknown: 'a'.repeat(100_000) }
       expectProblem(await askJson(`${own.url}/v1/videos`, poor.text, large), 'insufficient_balance')
@@ -475,7 +473,7 @@ describe('while this process is overloaded', () => {
     await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
     const create = () => askJson(`${own.url}/v1/videos`, key.text, order)
     // The load is measured once a second.
-    await expect.poll(async () => (await create()).status, { timeout: 60_000 }).toBe(503)
+    await expect.poll(async () => (await create()).status).toBe(503)
     const refused = await create()
     expectProblem(refused, 'service_unavailable')
     expect(refused.headers.get('retry-after')).toBe('2')
@@ -488,7 +486,7 @@ describe('while this process is overloaded', () => {
   test('a refused create that never sends its body is disconnected', async () => {
     await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
     const create = () => askJson(`${own.url}/v1/videos`, key.text, order)
-    await expect.poll(async () => (await create()).status, { timeout: 60_000 }).toBe(503)
+    await expect.poll(async () => (await create()).status).toBe(503)
     // Makes the account of the key known, so that the refusal comes before the router.
     expect((await ask(`${own.url}/v1/videos`, key.text)).status).toBe(200)
     const sender = await begin(own.url, key.text, { headers: { 'content-length': '1000' } })
@@ -499,7 +497,7 @@ describe('while this process is overloaded', () => {
   test('a refusal looks the same before and after the router', async () => {
     await using own = await limited({ OVERLOAD_MEMORY_BYTES: '1' })
     const create = (path: string) => askJson(`${own.url}${path}`, key.text, order)
-    await expect.poll(async () => (await create('/v1/videos')).status, { timeout: 60_000 }).toBe(503)
+    await expect.poll(async () => (await create('/v1/videos')).status).toBe(503)
     // A read makes the account of the key known. The router alone knows that the second path leads to a create.
     expect((await ask(`${own.url}/v1/videos`, key.text)).status).toBe(200)
     const [early, late] = await Promise.all([create('/v1/videos'), create('/v1/videos/')])

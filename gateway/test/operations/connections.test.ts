@@ -74,14 +74,14 @@ describe('requests pipelined on one connection', () => {
     const count = 12
     socket.pause()
     socket.write(get(link).repeat(count))
-    await expect.poll(openFiles, { timeout: 10_000 }).toBe(1)
+    await expect.poll(openFiles).toBe(1)
     await turns(gateway.url)
     expect(await openFiles()).toBe(1)
 
     const text = (await readBytes(socket, count * fileBytes.length)).toString('latin1')
     expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(count)
     socket.destroy()
-    await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+    await expect.poll(openFiles).toBe(0)
   })
 
   test('the connection can be reused, and the body of a waiting request arrives completely', async () => {
@@ -96,9 +96,9 @@ describe('requests pipelined on one connection', () => {
     socket.write(
       `${get('/v1/models', `Authorization: Bearer ${key.text}\r\n`)}${post}\r\n${body.slice(0, 9)}`,
     )
-    await expect.poll(() => text, { timeout: 10_000 }).toContain('"data"')
+    await expect.poll(() => text).toContain('"data"')
     socket.write(`${body.slice(9)}${get('/livez')}`)
-    await expect.poll(() => text, { timeout: 10_000 }).toContain('{"status":"ok"}')
+    await expect.poll(() => text).toContain('{"status":"ok"}')
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: 3 }, () => 'HTTP/1.1 200'))
     expect(text.indexOf('"pending"')).toBeLessThan(text.indexOf('{"status":"ok"}'))
     socket.write(get('/livez', 'Connection: close\r\n'))
@@ -118,7 +118,7 @@ describe('requests pipelined on one connection', () => {
     const closed = once(socket.resume(), 'close')
     socket.write(get(link).repeat(200))
     await closed
-    await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+    await expect.poll(openFiles).toBe(0)
   })
 })
 
@@ -130,8 +130,8 @@ describe('a response that is not read', () => {
     const socket = await open(strict.url)
     socket.pause()
     socket.write(get(link))
-    await expect.poll(openFiles, { timeout: 10_000 }).toBe(1)
-    await expect.poll(openFiles, { timeout: 20_000 }).toBe(0)
+    await expect.poll(openFiles).toBe(1)
+    await expect.poll(openFiles).toBe(0)
     const closed = once(socket, 'close')
     const bytes = await readBytes(socket, Infinity)
     await closed
@@ -143,9 +143,9 @@ describe('a response that is not read', () => {
     const socket = await open(gateway.url)
     socket.pause()
     socket.write(get(link))
-    await expect.poll(openFiles, { timeout: 10_000 }).toBe(1)
+    await expect.poll(openFiles).toBe(1)
     socket.destroy()
-    await expect.poll(openFiles, { timeout: 10_000 }).toBe(0)
+    await expect.poll(openFiles).toBe(0)
   })
 })
 
@@ -175,7 +175,7 @@ describe('connections', () => {
     expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('429')
     expect(await statusFrom(bounded.url, '127.0.0.3')).toBe('200')
     first?.destroy()
-    await expect.poll(() => statusFrom(bounded.url, '127.0.0.2'), { timeout: 10_000 }).toBe('200')
+    await expect.poll(() => statusFrom(bounded.url, '127.0.0.2')).toBe('200')
     for (const socket of others) socket.destroy()
   })
 
@@ -192,7 +192,7 @@ describe('connections', () => {
     expect(await statusFrom(bounded.url, '127.0.0.2')).toBe('503')
     expect(await statusFrom(bounded.url, '127.0.0.3')).toBe('503')
     sockets.pop()?.destroy()
-    await expect.poll(() => statusFrom(bounded.url, '127.0.0.3'), { timeout: 10_000 }).toBe('200')
+    await expect.poll(() => statusFrom(bounded.url, '127.0.0.3')).toBe('200')
     for (const socket of sockets) socket.destroy()
   })
 
@@ -216,7 +216,7 @@ describe('connections', () => {
     const socket = await open(unbounded.url)
     socket.pause()
     socket.write(get(link).repeat(12))
-    await expect.poll(openFiles, { timeout: 10_000 }).toBeGreaterThan(1)
+    await expect.poll(openFiles).toBeGreaterThan(1)
     socket.destroy()
   })
 })

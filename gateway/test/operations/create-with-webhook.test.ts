@@ -186,13 +186,15 @@ describe('webhook_events', () => {
 
 /** A check of what creates and ends cost: a statement more fails it. */
 describe('statements', () => {
+  /** How long a queue is counts as known for a few seconds, so some creates count it. `queue-length.ts` */
+  const isCountOfQueue = (statement: string) => statement.includes('queue.waiting')
   const statementsOf = async (marker: string, work: () => Promise<unknown>): Promise<string[]> => {
     using recorded = recordTransactions()
     await work()
     const [statements = [], ...others] = recorded.having(marker)
     expect(others).toEqual([])
     // The beginnings, for a readable difference.
-    return statements.map((each) => each.slice(0, 60))
+    return statements.filter((each) => !isCountOfQueue(each)).map((each) => each.slice(0, 60))
   }
   /** With `begin` and `commit`. */
   const usual = 6

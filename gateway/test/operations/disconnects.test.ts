@@ -245,7 +245,7 @@ const claimsOf = async (accountId: string) => {
 /** The hold is settled once, and the books agree. */
 const settledRequestOf = async (account: string) => {
   const { postgres } = gateway.database
-  await expect.poll(() => paygBalanceOf(postgres, account), { timeout: 10_000 }).toMatchObject({ held: 0 })
+  await expect.poll(() => paygBalanceOf(postgres, account)).toMatchObject({ held: 0 })
   expect(await meteredRequestsOf(postgres, account)).toHaveLength(1)
   expect(await brokenInvariants(postgres)).toEqual([])
   return (await meteredRequestsOf(postgres, account))[0] as { outcome: string; captured: number }
@@ -462,7 +462,7 @@ describe('a video in a chat', () => {
         'x-cancel-on-disconnect': 'true',
         ...headers,
       })
-      await expect.poll(() => statesOf(account), { timeout: 10_000 }).toEqual(['failed'])
+      await expect.poll(() => statesOf(account)).toEqual(['failed'])
       expect(await paygBalanceOf(gateway.database.postgres, account)).toMatchObject({ held: 0 })
       expect(await brokenInvariants(gateway.database.postgres)).toEqual([])
     },

@@ -18,6 +18,7 @@ import { completeTask, createAccount, createKey, endTask, type TestKey } from '.
 import { mediaPrograms } from '../kit/media-programs.ts'
 import { startGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { putBytes } from '../kit/stored-media.ts'
+import { minutes } from '../kit/time-limits.ts'
 
 const sample = await readFile(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
 
@@ -243,7 +244,7 @@ describe('503 service_unavailable', () => {
       timeoutMs: 50,
     })
     const call = {
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(minutes(1)),
       mediaWork: async (work) => work(call.signal),
     } as Pick<Call, 'signal' | 'mediaWork'>
     await expect(makeVariant(stored, 'spritesheet', call)).rejects.toMatchObject({

@@ -200,7 +200,7 @@ describe('per address', () => {
       await callFrom(address, bounded)
       return (await callFrom(address, other)).headers.get('x-ratelimit-remaining') === '0'
     }
-    await expect.poll(isShared, { timeout: 5_000 }).toBe(true)
+    await expect.poll(isShared).toBe(true)
     const address = randomAddress()
     const call = () => callFrom(address, bounded)
     expect([(await call()).status, (await call()).status, (await call()).status]).toEqual([404, 404, 429])

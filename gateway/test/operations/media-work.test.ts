@@ -138,7 +138,7 @@ const variant = (who: Customer, taskId: string, name: string, init: RequestInit 
   askAlone(`${gateway.url}/v1/videos/${taskId}/content?variant=${name}`, who.key, init)
 
 /** Waits as long as a test may, whatever else the machine does. */
-const eventually = <Value>(read: () => Value | Promise<Value>) => expect.poll(read, { timeout: 25_000 })
+const eventually = <Value>(read: () => Value | Promise<Value>) => expect.poll(read)
 
 /** Requests that a client may leave all at once; leaving is no failure of the test. */
 const openRequests = () => {

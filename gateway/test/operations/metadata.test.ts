@@ -84,7 +84,7 @@ const spend = async (path: string, body: object) => {
     const { rows } = await gateway.database.postgres.query('select from usage_entries where id = $1', [id])
     return rows.length > 0
   }
-  await expect.poll(isSettled, { timeout: 60_000 }).toBe(true)
+  await expect.poll(isSettled).toBe(true)
   return id
 }
 

@@ -18,6 +18,7 @@ import { jobForTest } from '../kit/job-for-test.ts'
 import { mediaPrograms } from '../kit/media-programs.ts'
 import { audioForm, encoded, wave } from '../kit/sound.ts'
 import { recordOf, startGateway } from '../kit/start-gateway.ts'
+import { minutes } from '../kit/time-limits.ts'
 import { startVendorGateway, vendorKey, type VendorGateway } from '../kit/vendor-gateway.ts'
 import { vendorProviders } from '../kit/vendor-providers.ts'
 
@@ -112,7 +113,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
   })
   const taskId = String(body['id'])
   const provider = videoOf(dependencies(strict).providers.get('vendor'))
-  const signal = AbortSignal.timeout(60_000)
+  const signal = AbortSignal.timeout(minutes(1))
   const upstream = await provider.submit(
     jobForTest({ taskId, prompt: 'a whale vendor:duration=0ms' }),
     signal,

@@ -37,7 +37,7 @@ const read = async ({ url, key }: Stack, id: string) => (await ask(`${url}/v1/vi
 
 const ended = async (id: string) => {
   const isOver = async () => ['completed', 'failed'].includes(String((await read(outer, id))['status']))
-  await outer.until(`${id} has ended`, isOver, 30_000)
+  await outer.until(`${id} has ended`, isOver)
   return read(outer, id)
 }
 
@@ -146,7 +146,7 @@ test.concurrent('a task can be followed, remixed and deleted through both', asyn
 
   expect((await ask(`${outer.url}/v1/videos/${id}`, outer.key, { method: 'DELETE' })).status).toBe(200)
   const isGone = async () => (await ask(`${inner.url}/v1/videos/${source?.id}`, inner.key)).status === 404
-  await inner.until('the inner task is deleted', isGone, 10_000)
+  await inner.until('the inner task is deleted', isGone)
 })
 
 test.concurrent('a conversation is told to its end', async () => {
@@ -184,7 +184,7 @@ test.concurrent('a gateway that says not now is waited for, and a cancelled task
   const create = (prompt: string) => createTask({ model: 'vidA2-fast', prompt })
   const first = await create('A whale vendor:never')
   const isAtWork = async () => (await read(outer, first))['status'] === 'processing'
-  await outer.until('the first is at work', isAtWork, 30_000)
+  await outer.until('the first is at work', isAtWork)
   const second = await create('A second whale vendor:never')
   const isTurnedAway = async () => {
     const { rows } = await outer.database.postgres.query<{ outcome: string }>(
@@ -193,14 +193,14 @@ test.concurrent('a gateway that says not now is waited for, and a cancelled task
     )
     return rows.some(({ outcome }) => outcome === 'busy')
   }
-  await outer.until('the second was told to wait', isTurnedAway, 30_000)
+  await outer.until('the second was told to wait', isTurnedAway)
   expect(await read(outer, second)).toMatchObject({ status: 'pending' })
   for (const id of [first, second]) {
     const { body } = await ask(`${outer.url}/v1/videos/${id}/cancel`, outer.key, { method: 'POST' })
     expect(body).toMatchObject({ status: 'failed', error: { code: 'task_cancelled' } })
   }
   const isCancelled = async () => (await innerTask('A whale vendor:never'))?.state === 'failed'
-  await inner.until('the inner task is cancelled', isCancelled, 10_000)
+  await inner.until('the inner task is cancelled', isCancelled)
 })
 
 test('in the end both books are right', async () => {
@@ -209,6 +209,6 @@ test('in the end both books are right', async () => {
   // There it is gone as well, and so is everything that nobody could come back for, but not its money.
   const isLetGo = async () =>
     (await inner.states())['failed'] === 1 && (await inner.states())['completed'] === 4
-  await inner.until('the inner tasks are let go', isLetGo, 10_000)
+  await inner.until('the inner tasks are let go', isLetGo)
   await inner.assertLedger({ completed: 4, failed: 1, captures: 3, releases: 4 })
 })

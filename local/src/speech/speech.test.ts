@@ -59,7 +59,7 @@ describe('formats', () => {
     expect(await probe(usual, format)).toMatchObject({ codec_name: codec, sample_rate: rate, channels: 1 })
     const seconds = await secondsOf(usual, format)
     expect(seconds).toBeGreaterThan(5)
-    for (const speed of [0.25, 0.5, 2, 4]) {
+    for (const speed of format === 'mp3' ? [0.25, 0.5, 2, 4] : [0.25, 4]) {
       const changed = await secondsOf(await say(passage, 'alloy', format, speed), format)
       expect(Math.abs((changed * speed) / seconds - 1), `speed ${speed}`).toBeLessThan(0.05)
     }

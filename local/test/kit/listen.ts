@@ -12,6 +12,8 @@ export async function bytesOf(stream: Readable): Promise<Buffer> {
 
 /** The decoded samples, as values from -1 to 1. */
 export async function decode(bytes: Buffer, format: string): Promise<Float32Array> {
+  if (format.startsWith('pcm'))
+    return Float32Array.from({ length: bytes.length / 2 }, (_, at) => bytes.readInt16LE(2 * at) / 0x8000)
   const output = ['-f', 'f32le', '-ar', String(samplesPerSecond), 'pipe:1']
   const stdout = await feed('ffmpeg', ['-v', 'error', ...inputArgs(format), '-i', 'pipe:0', ...output], bytes)
   return new Float32Array(new Uint8Array(stdout).buffer)
@@ -39,7 +41,7 @@ function inputArgs(format: string): string[] {
 }
 
 async function feed(program: string, args: string[], bytes: Buffer): Promise<Buffer> {
-  const running = run(program, args, { encoding: 'buffer', maxBuffer: 512 * 1024 * 1024, timeout: 30_000 })
+  const running = run(program, args, { encoding: 'buffer', maxBuffer: 512 * 1024 * 1024 })
   // A probe closes its input early.
   running.child.stdin?.on('error', () => {})
   running.child.stdin?.end(bytes)
@@ -54,6 +56,7 @@ export interface Timbre {
 
 const frameSize = 1024
 const frequencies = Array.from({ length: 40 }, (_, place) => 120 * (8000 / 120) ** (place / 39))
+const waves = frequencies.map((frequency) => windowedWaveOf(frequency))
 
 export function timbreOf(samples: Float32Array): Timbre {
   const frames: Float32Array[] = []
@@ -63,10 +66,9 @@ export function timbreOf(samples: Float32Array): Timbre {
   const energies = frames.map((frame) => frame.reduce((sum, value) => sum + value * value, 0))
   const loudest = Math.max(...energies)
   const spoken = frames.filter((_, place) => energies[place]! > loudest * 0.01)
-  const spectrum = frequencies.map(
-    (frequency) =>
-      10 *
-      Math.log10(1e-9 + spoken.reduce((sum, frame) => sum + powerAt(frame, frequency), 0) / spoken.length),
+  const spectrum = waves.map(
+    (wave) =>
+      10 * Math.log10(1e-9 + spoken.reduce((sum, frame) => sum + powerOf(frame, wave), 0) / spoken.length),
   )
   const mean = spectrum.reduce((sum, value) => sum + value, 0) / spectrum.length
   const pitches = spoken.map(framePitch).filter((pitch) => pitch !== undefined)
@@ -93,14 +95,31 @@ export function median(values: number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-function powerAt(frame: Float32Array, frequency: number): number {
+interface WindowedWave {
+  cosine: Float64Array
+  sine: Float64Array
+}
+
+/** A wave of a frequency that begins and ends gently. */
+function windowedWaveOf(frequency: number): WindowedWave {
   const step = (2 * Math.PI * frequency) / samplesPerSecond
+  const along = (valueAt: (place: number) => number) =>
+    Float64Array.from(
+      { length: frameSize },
+      (_, place) => (0.5 - 0.5 * Math.cos((2 * Math.PI * place) / frameSize)) * valueAt(place),
+    )
+  return {
+    cosine: along((place) => Math.cos(step * place)),
+    sine: along((place) => Math.sin(step * place)),
+  }
+}
+
+function powerOf(frame: Float32Array, { cosine, sine }: WindowedWave): number {
   let real = 0
   let imaginary = 0
   for (let place = 0; place < frameSize; place++) {
-    const value = frame[place]! * (0.5 - 0.5 * Math.cos((2 * Math.PI * place) / frameSize))
-    real += value * Math.cos(step * place)
-    imaginary += value * Math.sin(step * place)
+    real += frame[place]! * cosine[place]!
+    imaginary += frame[place]! * sine[place]!
   }
   return real * real + imaginary * imaginary
 }
