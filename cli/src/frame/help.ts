@@ -70,13 +70,16 @@ export const helpOfCommand = (command: Command): string => {
 
 export const firstWord = ({ words }: Command): string => words.split(' ', 1)[0] ?? words
 
+/** The list of all commands shows no more, so that it fits a screen. */
+const firstSentenceOf = (summary: string): string => summary.replace(/(?<=\.) [A-Z].*$/s, '')
+
 /** One row for the commands of a group that share their first word. */
 const rowsOfGroup = ({ commands, nouns }: CommandLine, group: string): [string, string][] => {
   const own = commands.filter((command) => command.group === group)
   return [...new Set(own.map(firstWord))].map((word) => {
     const members = own.filter((command) => firstWord(command) === word)
     const [only] = members
-    if (members.length === 1 && only !== undefined) return [only.words, only.summary]
+    if (members.length === 1 && only !== undefined) return [only.words, firstSentenceOf(only.summary)]
     const names = members.map(({ words }) => words.slice(word.length + 1)).join('|')
     const summary = nouns[`${group} ${word}`] ?? nouns[word] ?? ''
     const label = `${word} ${names}`
