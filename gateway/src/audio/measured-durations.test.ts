@@ -18,7 +18,7 @@ import { mediaPrograms } from '../../test/kit/media-programs.ts'
 import { encoded, wave } from '../../test/kit/sound.ts'
 import { createMeasureAudio } from './measure-audio.ts'
 
-const count = Number(process.env['DURATIONS'] ?? 60)
+const count = Number(process.env['DURATIONS'] ?? 200)
 const seed = Number(process.env['DURATIONS_SEED'] ?? 1)
 /** How many of them an interrupted run has compared already. */
 const skipped = Number(process.env['DURATIONS_SKIPPED'] ?? 0)
