@@ -360,7 +360,7 @@ export const dev = async (options: DevOptions): Promise<void> => {
       const url = `http://127.0.0.1:${options.port}`
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
       log?.info({ url }, 'dev.started')
-      await announceService(directory, { url, key: prepared.keys.payg })
+      await announceService(directory, { url, key: prepared.keys.payg, operatorKey: prepared.keys.admin })
       process.stdout.write(
         options.isJson
           ? `${JSON.stringify({ event: 'ready', url, console: null, keys: prepared.keys })}\n`

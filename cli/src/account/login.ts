@@ -8,7 +8,7 @@ import { readProfiles, writeProfiles } from '../connection/profiles.ts'
 import { UsageError } from '../frame/usage-error.ts'
 import { askSecret, askText, canAsk } from '../terminal/ask.ts'
 import { formatMoney } from '../terminal/format.ts'
-import { print, printJson, tell } from '../terminal/print.ts'
+import { cleanText, print, printJson, tell } from '../terminal/print.ts'
 import { printTable } from '../terminal/text-table.ts'
 
 interface LoginInput {
@@ -43,7 +43,7 @@ const readKey = async (): Promise<string> => {
 }
 
 export const describeMe = ({ account, balance, key }: Me): string =>
-  `${account.name} (key ${key.name}), balance ${formatMoney(balance.available_micros, balance.currency)}`
+  `${cleanText(account.name)} (key ${cleanText(key.name)}), balance ${formatMoney(balance.available_micros, balance.currency)}`
 
 export const login = async (input: LoginInput): Promise<void> => {
   if (input.list) return listProfiles(input)

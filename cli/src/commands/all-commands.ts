@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. A new one needs a row in one of these tables. */
 import type { Command } from '../frame/command.ts'
+import { accountCommands } from './accounts.ts'
 import { completionCommand } from './completion.ts'
 import { followCommands } from './follow.ts'
 import { makeCommands } from './make.ts'
@@ -11,6 +12,7 @@ export const commands: readonly Command[] = [
   ...makeCommands,
   ...followCommands,
   ...webhookCommands,
+  ...accountCommands,
   ...operateCommands,
   ...runCommands,
   completionCommand,
@@ -25,6 +27,8 @@ export const nouns: Record<string, string> = {
   'Run models': 'Model files of the built-in provider',
   characters: 'Characters for prompts',
   webhooks: 'Receive, inspect and repeat webhooks',
+  accounts: 'Accounts of customers, or the own account',
+  keys: 'API keys',
   admin: 'Operator keys',
   tasks: 'Inspect tasks',
   storage: 'Inspect and move stored media',

@@ -62,7 +62,12 @@ export const runWords = async (line: CommandLine, words: string[]): Promise<numb
   const { command, rest } = found
   const input = parseWords(command, rest)
   if (input === 'help') return (print(helpOfCommand(command)), 0)
-  return (await command.run(input, line)) ?? 0
+  try {
+    return (await command.run(input, line)) ?? 0
+  } catch (error) {
+    if (error instanceof UsageError && error.words === '') error.words = command.words
+    throw error
+  }
 }
 
 /** What an error of `@kinora/client` has, which is not loaded only to recognize it. */
