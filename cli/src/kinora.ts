@@ -16,7 +16,6 @@ if (major < 22 || (major === 22 && minor < 18)) {
 nodeModule.enableCompileCache()
 const { commands, nouns } = await import('./commands/all-commands.ts')
 const { describeError, runWords } = await import('./frame/run-command.ts')
-const { escapeControls } = await import('./frame/safe-text.ts')
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -27,8 +26,7 @@ try {
   process.exitCode = await runWords({ version, commands, nouns }, words)
 } catch (error) {
   const { text, exitCode } = describeError(error)
-  // The message of a service may repeat what somebody else has sent to it.
-  process.stderr.write(`${escapeControls(text)}\n`)
+  process.stderr.write(`${text}\n`)
   const { isRole, waitIfTold } = await import('./role.ts')
   if (exitCode === 78 && isRole(words[0])) await waitIfTold()
   // An open IPC channel to the parent process would keep this one alive.

@@ -52,7 +52,10 @@ test('tasks why prints the explanation of the admin API, as sentences or as JSON
   expect(withoutTimes(said.stdout)).toBe(withoutTimes(`${sentences.join('\n')}\n`))
   expect(said.stdout).toContain(`Task ${id} of account`)
   expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/\S+\n$/) })
-  expect(unauthorized).toMatchObject({ code: 1, stderr: expect.stringContaining('key') })
-  expect(unreachable.stderr).toContain('cannot be reached. Start it, or name another with --url.')
+  expect(unauthorized).toMatchObject({ code: 3, stderr: expect.stringContaining('key') })
+  expect(unreachable).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining('Check that the service runs'),
+  })
   expect((await why([id], {})).stderr).toContain('kinora admin create --role read')
 })

@@ -6,6 +6,8 @@ import { followCommands } from './follow.ts'
 import { makeCommands } from './make.ts'
 import { operateCommands } from './operate.ts'
 import { runCommands } from './run.ts'
+import { logCommands, moneyCommands, providerCommands } from './services.ts'
+import { taskCommands } from './tasks.ts'
 import { webhookCommands } from './webhooks.ts'
 
 export const commands: readonly Command[] = [
@@ -13,6 +15,10 @@ export const commands: readonly Command[] = [
   ...followCommands,
   ...webhookCommands,
   ...accountCommands,
+  ...moneyCommands,
+  ...taskCommands,
+  ...logCommands,
+  ...providerCommands,
   ...operateCommands,
   ...runCommands,
   completionCommand,
@@ -29,8 +35,12 @@ export const nouns: Record<string, string> = {
   webhooks: 'Receive, inspect and repeat webhooks',
   accounts: 'Accounts of customers, or the own account',
   keys: 'API keys',
+  plans: 'Plans of subscriptions',
+  providers: 'Providers of the models',
+  'Operate models': 'Add models and explain their routes',
+  config: 'Settings and the providers file',
   admin: 'Operator keys',
-  tasks: 'Inspect tasks',
+  tasks: 'Inspect, retry and refund tasks',
   storage: 'Inspect and move stored media',
   engine: 'Inspect Restate',
 }

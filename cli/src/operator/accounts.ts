@@ -25,13 +25,16 @@ interface LimitInput {
 
 const styleOfAccount = ({ status }: Account) => (status === 'active' ? 'green' : 'red')
 
-const describeBalances = ({ balances }: Account): string =>
-  balances
-    .map(({ wallet, available_micros: micros, currency }) => {
-      const name = wallet === 'payg' ? '' : ` (${wallet})`
-      return `${formatMoney(micros, currency)}${name}`
-    })
-    .join(', ')
+/** An account without a wallet has had no money yet. */
+const describeBalances = ({ balances, currency: ofService }: Account): string =>
+  balances.length === 0
+    ? formatMoney(0, ofService)
+    : balances
+        .map(({ wallet, available_micros: micros, currency }) => {
+          const name = wallet === 'payg' ? '' : ` (${wallet})`
+          return `${formatMoney(micros, currency)}${name}`
+        })
+        .join(', ')
 
 const describeCap = (micros: number | null, currency: string) =>
   micros === null ? '' : `${formatMoney(micros, currency)} per month`
