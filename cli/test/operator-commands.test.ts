@@ -1,11 +1,16 @@
 /** The operator's commands against a real gateway. They run in this process, because starting one takes a second. */
-import { mkdtempDisposable, type DisposableTempDir } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempDisposable, writeFile, type DisposableTempDir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { keyScopes } from '@kinora/contract/key-scope'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 
-import { createKey } from '../../gateway/test/kit/factories.ts'
+import { ask, askJson } from '../../gateway/test/kit/answers.ts'
+import { completeTask, createKey, endTask } from '../../gateway/test/kit/factories.ts'
+import { listenForTest } from '../../gateway/test/kit/listen-for-test.ts'
 import { startGateway, type TestGateway } from '../../gateway/test/kit/start-gateway.ts'
 import { commands, nouns } from '../src/commands/all-commands.ts'
 import { describeError, runWords } from '../src/frame/run-command.ts'
@@ -15,7 +20,7 @@ let place: DisposableTempDir
 let operatorKey: string
 
 beforeAll(async () => {
-  gateway = await startGateway()
+  gateway = await startGateway({ CREDENTIAL_SECRETS: 'a secret for sealing credentials in tests' })
   place = await mkdtempDisposable(`${tmpdir()}/kinora-operator-`)
   operatorKey = (await createKey(gateway.database.postgres, '', { kind: 'admin', role: 'admin' })).text
 })
@@ -154,4 +159,149 @@ describe('accounts and keys', () => {
       expect(stdout + stderr).toContain('Evil\\u001b]0;owned\\u0007\\u009b2J\\u202e')
     }
   })
+})
+
+/** An account with money and a key, made with the commands. */
+const createCustomer = async (name: string) => {
+  const { id } = await kinoraJson('accounts', 'create', name)
+  await kinoraJson('top-up', name, '20.00', '--currency', 'USD', '--reference', `INV-${name}`)
+  const { secret } = await kinoraJson('keys', 'create', 'website', '--account', name)
+  return { accountId: String(id), secret: String(secret) }
+}
+
+const createVideo = async (secret: string) => {
+  const order = { model: 'vidB-2', prompt: 'A whale', seconds: 4, size: '480x480' }
+  const { body } = await askJson(`${gateway.url}/v1/videos`, secret, order)
+  return String(body['id'])
+}
+
+describe('money', () => {
+  test('a top-up with the same reference is made once, and another currency is refused', async () => {
+    const { accountId } = await createCustomer('Embassy')
+    const again = await kinora('top-up', 'Embassy', '20.00', '--reference', 'INV-Embassy')
+    expect(again.stdout).toBe('Added 20.00 USD to Embassy; the balance is 20.00 USD.\n')
+    const codes = await codesOf([
+      ['top-up', 'Embassy', '20.00', '--currency', 'EUR'],
+      ['top-up', 'Embassy', '20,00'],
+      ['top-up', 'Embassy', '-20.00'],
+    ])
+    expect(codes).toEqual([2, 2, 2])
+    expect(await kinoraJson('accounts', 'get', accountId)).toMatchObject({
+      balances: [{ available_micros: 20_000_000 }],
+    })
+  })
+
+  test('a task is found, refunded in parts, and counted in the usage of all accounts', async () => {
+    const { accountId, secret } = await createCustomer('Fishery')
+    const id = await createVideo(secret)
+    await completeTask(gateway, accountId, id)
+    expect((await kinora('tasks', 'list', '--account', 'Fishery')).stdout).toContain(
+      `${id}\tcompleted\tFishery`,
+    )
+    const reason = ['--reason', 'blurred']
+    expect(await kinora('tasks', 'refund', id, ...reason)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Refund 0.40 USD to Fishery'),
+    })
+    expect(await kinoraJson('tasks', 'refund', id, '0.10', ...reason, '--yes')).toMatchObject({
+      amount_micros: 100_000,
+    })
+    const { stdout } = await kinora('tasks', 'refund', id, ...reason, '--yes')
+    expect(stdout).toBe('Refunded 0.30 USD to Fishery; 0.40 USD of 0.40 USD in total.\n')
+    expect(await kinoraJson('usage', '--account', 'Fishery', '--by', 'account,model')).toMatchObject({
+      data: [
+        { account_name: 'Fishery', model: 'vidB-2', captured_micros: 400_000, refunded_micros: 400_000 },
+      ],
+    })
+  })
+
+  test('a failed task is retried, and a plan is changed by its name', async () => {
+    const { secret } = await createCustomer('Garage')
+    const id = await createVideo(secret)
+    await endTask(gateway.database.postgres, id, {
+      kind: 'failed',
+      code: 'upstream_error',
+      message: '',
+    })
+    expect(await kinoraJson('tasks', 'list', '--error', 'upstream_error')).toMatchObject({ data: [{ id }] })
+    const { stdout } = await kinora('tasks', 'retry', id)
+    expect(stdout).toMatch(/^vidB-2:\S+\n$/)
+    expect(stdout).not.toContain(id)
+    await kinoraJson('plans', 'create', 'Studio', '--quota', '100.00')
+    expect((await kinora('plans', 'update', 'studio', '--quota', '120.5')).stdout).toContain(
+      '120.50 USD per 30 days',
+    )
+    expect((await kinora('plans', 'list')).stdout).toContain('\tStudio\t120.50 USD\t30\t0\n')
+  })
+})
+
+describe('providers and models', () => {
+  test('a provider is added with a key from a file, tested, and serves a new model', async () => {
+    const authorizations: (string | undefined)[] = []
+    await using vendor = await listenForTest(({ headers }, response) => {
+      authorizations.push(headers.authorization)
+      response.setHeader('content-type', 'application/json')
+      response.end('{"object":"list","data":[]}')
+    })
+    const keyFile = join(place.path, 'acme.key')
+    await writeFile(keyFile, 'acme-secret-key\n')
+    const add = ['providers', 'add', 'acme', '--kind', 'openai', '--base-url', vendor.url]
+    const added = await kinora(...add, '--key-file', keyFile, '--budget', '50.00')
+    expect(added).toMatchObject({ code: 0, stderr: '' })
+    expect(authorizations).toContain('Bearer acme-secret-key')
+    expect(await kinora(...add)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect((await kinora('providers', 'list')).stdout).toMatch(/^acme\topenai\thealthy\t/m)
+
+    const model = [
+      'models',
+      'add',
+      'clip-1',
+      '--kind',
+      'video',
+      '--set',
+      'family=B',
+      '--set',
+      'seconds=[4,8]',
+    ]
+    const route = ['--provider', 'acme', '--upstream', 'turbo', '--cost', 'second=0.05']
+    const result = await kinora(...model, '--set', 'sizes=["1280x720"]', '--price', 'second=0.25', ...route)
+    expect(result).toEqual({ code: 0, stdout: 'Added the model clip-1.\n', stderr: '' })
+    const explained = await kinora('models', 'explain', 'clip-1', '--seconds', '8')
+    expect(explained.stdout).toMatch(/^acme\tturbo\t100 %\t0\.40 USD\t1\.60 USD\t/)
+  })
+})
+
+test('the request log is searched and followed', async () => {
+  const { secret } = await createCustomer('Harbour')
+  const failed = await ask(`${gateway.url}/v1/videos/vidB-2:unknown`, secret)
+  const id = failed.headers.get('x-request-id') ?? ''
+  await expect.poll(async () => (await kinora('requests', id)).code).toBe(0)
+  expect((await kinora('requests', id)).stdout).toMatch(/status +404 task_not_found\n[^]*account +Harbour\n/)
+
+  const { PATH } = process.env
+  const child = spawn(
+    process.execPath,
+    [inject('command'), 'logs', '-f', '--status', '4xx', '--account', 'Harbour'],
+    { env: { PATH, HOME: place.path, OPERATOR_KEY: operatorKey, KINORA_URL: gateway.url } },
+  )
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  await expect.poll(() => text).toContain(id)
+  await ask(`${gateway.url}/v1/models`, secret)
+  const next = await ask(`${gateway.url}/v1/videos/vidB-2:other`, secret)
+  await expect.poll(() => text).toContain(next.headers.get('x-request-id'))
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(text.match(/\n/g)).toHaveLength(2)
+  expect(text).not.toContain('/v1/models')
+})
+
+test('a providers file is checked without the settings of the service', async () => {
+  const file = join(place.path, 'providers.yaml')
+  await writeFile(file, 'providers:\n  acme: { kind: openai, baseUrl: https://acme.example/v1, slotz: 3 }\n')
+  const { code, stdout } = await kinora('config', 'check', file)
+  expect(code).toBe(78)
+  expect(stdout).toContain(`${file}:2: providers.acme.slotz`)
+  await writeFile(file, 'providers:\n  acme: { kind: openai, baseUrl: https://acme.example/v1, slots: 3 }\n')
+  expect(await kinoraJson('config', 'check', file)).toEqual({ ok: true, problems: [], warnings: [] })
 })

@@ -122,7 +122,7 @@ export const logCommands = [
     group: 'Operate',
     summary: 'Show the newest requests of all accounts, and with -f those that follow.',
     details:
-      'A request is in the log a second or two after its response. With --json, each is one line of JSON. Stop -f with Ctrl-C.',
+      'A request is in the log a second or two after its response; reads of the log itself are left out. With --json, each is one line of JSON. Stop -f with Ctrl-C.',
     options: {
       follow: { type: 'flag', short: 'f', summary: 'show requests as they happen' },
       status: {

@@ -145,7 +145,10 @@ export const showLogs = async (
   const accountId = await findAccountId(admin, input.account)
   const filter = omitAbsent({ status, account_id: accountId, error_code: input.error, model: input.model })
   const matches = (request: LoggedRequest) =>
-    hasStatus(request.status) && (input.path === undefined || request.path.startsWith(input.path))
+    hasStatus(request.status) &&
+    // Following the log would otherwise show itself.
+    request.operation !== 'listRequests' &&
+    (input.path === undefined || request.path.startsWith(input.path))
   if (!input.follow) {
     const newest = await findNewest(admin, filter, matches, input.limit)
     for (const request of newest) showRequest(request, input.json)
