@@ -161,6 +161,20 @@ describe('accounts and keys', () => {
   })
 })
 
+test('tasks why explains a task, and refuses ids and keys that do not exist', async () => {
+  const { secret } = await createCustomer('Ivory')
+  const id = await createVideo(secret)
+  const { sentences, cause } = await kinoraJson('tasks', 'why', id, '--url', `${gateway.url}/`)
+  expect(cause).toMatchObject({ code: 'engine_lost' })
+  const withoutTimes = (text: string) => text.replace(/\d+(\.\d+)? (s|min)/g, '–')
+  const { stdout } = await kinora('tasks', 'why', id)
+  expect(withoutTimes(stdout)).toBe(withoutTimes(`${(sentences as string[]).join('\n')}\n`))
+  expect(stdout).toContain(`Task ${id} of Ivory`)
+  expect(await kinora('tasks', 'why', 'nonsense')).toMatchObject({ code: 1, stdout: '' })
+  vi.stubEnv('OPERATOR_KEY', 'sk-admin-wrong')
+  expect(await kinora('tasks', 'why', id)).toMatchObject({ code: 3, stdout: '' })
+})
+
 /** An account with money and a key, made with the commands. */
 const createCustomer = async (name: string) => {
   const { id } = await kinoraJson('accounts', 'create', name)

@@ -43,18 +43,21 @@ export const addModel = async (
   }
   const admin = await connectOperator(input)
   const present = await findModel(admin, input.id)
-  if (present !== undefined && present.changed.length > 0) {
-    await confirmChange(
-      `Replace what operators have set of the model ${input.id} (${present.changed.join(', ')})?`,
-      input.yes,
-    )
-  }
   const settings = {
     ...omitAbsent({ kind: input.kind }),
     ...given,
     ...(prices.length > 0 && { prices }),
   }
-  const model = await admin.models.set(input.id, { settings })
+  const hasSettings = Object.keys(settings).length > 0
+  const replaced = [
+    ...(hasSettings && present !== undefined ? present.changed : []),
+    ...(input.provider !== undefined && present !== undefined ? ['routes'] : []),
+  ]
+  if (replaced.length > 0) {
+    await confirmChange(`Replace what the model ${input.id} has (${replaced.join(', ')})?`, input.yes)
+  }
+  const model =
+    hasSettings || present === undefined ? await admin.models.set(input.id, { settings }) : present
   if (input.provider !== undefined) {
     const route = {
       provider: input.provider,

@@ -107,7 +107,7 @@ export const addProvider = async (
   const admin = await connectOperator(input)
   if ((await findProvider(admin, input.name)) !== undefined) {
     await confirmChange(
-      `Replace the settings of the provider ${input.name}? Those that are not named get their defaults; its API key stays.`,
+      `Replace the settings of the provider ${input.name}? Those that are not named get their defaults; its API key stays unless another is given.`,
       input.yes,
     )
   }
