@@ -130,7 +130,7 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
       const url = `http://127.0.0.1:${options.port}`
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
       log?.info({ url }, 'dev.started')
-      await announceService(directory, { url, key: keys.payg })
+      await announceService(directory, { url, key: keys.payg, operatorKey: keys.admin })
       if (options.isJson)
         process.stdout.write(`${JSON.stringify({ event: 'ready', url, console: null, keys })}\n`)
       else {

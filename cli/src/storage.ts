@@ -4,6 +4,7 @@ import { checkStores, compareStores, measureStores, migrateToCurrent } from '@ki
 
 import { failed, ok, showCheck, warning as warned } from './doctor/check.ts'
 import { createProgressLine, formatBytes, untilStopped } from './progress.ts'
+import { cleanText } from './terminal/print.ts'
 
 type StorageUsage = Awaited<ReturnType<typeof measureStores>>
 type Amount = StorageUsage['folders'][number]['listed']
@@ -96,7 +97,7 @@ const bySize = ([, one]: [string, Amount], [, other]: [string, Amount]) => other
 const showUsage = ({ rows, folders }: StorageUsage): string[] => {
   const hasOther = folders.some(({ otherListed }) => otherListed !== undefined)
   const accounts = groupUsage(rows, ({ accountId, accountName }) =>
-    `${accountId} ${accountName ?? ''}`.trim(),
+    `${accountId} ${cleanText(accountName ?? '')}`.trim(),
   )
   const shown = accounts.toSorted(bySize).slice(0, accountsShown)
   const totals = {

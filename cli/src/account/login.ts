@@ -2,13 +2,15 @@
 import { text } from 'node:stream/consumers'
 
 import { Kinora, type Me } from '@kinora/client'
+import { KinoraAdmin } from '@kinora/client/admin'
 
+import { isOperatorKey } from '../connection/find-operator.ts'
 import { normalizeUrl, profilesFile } from '../connection/find-service.ts'
 import { readProfiles, writeProfiles } from '../connection/profiles.ts'
 import { UsageError } from '../frame/usage-error.ts'
 import { askSecret, askText, canAsk } from '../terminal/ask.ts'
 import { formatMoney } from '../terminal/format.ts'
-import { print, printJson, tell } from '../terminal/print.ts'
+import { cleanText, print, printJson, tell } from '../terminal/print.ts'
 import { printTable } from '../terminal/text-table.ts'
 
 interface LoginInput {
@@ -43,7 +45,17 @@ const readKey = async (): Promise<string> => {
 }
 
 export const describeMe = ({ account, balance, key }: Me): string =>
-  `${account.name} (key ${key.name}), balance ${formatMoney(balance.available_micros, balance.currency)}`
+  `${cleanText(account.name)} (key ${cleanText(key.name)}), balance ${formatMoney(balance.available_micros, balance.currency)}`
+
+/** Asks the service about the key. The two kinds of keys open different APIs. */
+const checkKey = async (baseUrl: string, apiKey: string) => {
+  if (isOperatorKey(apiKey)) {
+    const settings = await new KinoraAdmin({ baseUrl, apiKey }).settings.get()
+    return { response: settings, description: `The key of an operator of ${baseUrl}` }
+  }
+  const me = await new Kinora({ baseUrl, apiKey }).me.get()
+  return { response: me, description: describeMe(me) }
+}
 
 export const login = async (input: LoginInput): Promise<void> => {
   if (input.list) return listProfiles(input)
@@ -54,14 +66,14 @@ export const login = async (input: LoginInput): Promise<void> => {
   const url = normalizeUrl(address)
   const key = await readKey()
   if (key === '') throw new UsageError('The key is empty. Send it to stdin: kinora login < key.txt')
-  const me = await new Kinora({ baseUrl: url, apiKey: key }).me.get()
+  const { response, description } = await checkKey(url, key)
   await writeProfiles(file, {
     current: input.profile,
     profiles: { ...stored.profiles, [input.profile]: { url, key } },
   })
-  if (input.json) return printJson(me)
+  if (input.json) return printJson(response)
   tell(`Saved in ${file} as the profile ${input.profile}, which is used from now on.`)
-  print(describeMe(me))
+  print(description)
 }
 
 export const logout = async ({ profile }: { profile: string }): Promise<void> => {

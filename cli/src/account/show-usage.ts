@@ -3,7 +3,7 @@ import type { UsageRow } from '@kinora/client'
 
 import { connect } from '../connection/connect.ts'
 import { formatMoney, formatTime } from '../terminal/format.ts'
-import { isTerminal, print, printJson, style } from '../terminal/print.ts'
+import { cleanText, isTerminal, print, printJson, style } from '../terminal/print.ts'
 import { printTable } from '../terminal/text-table.ts'
 
 const daySeconds = 86_400
@@ -38,7 +38,7 @@ export const showUsage = async (input: {
   const { balance, quota, spend_cap: cap } = me
   if (isTerminal()) {
     print(
-      `${style('bold', me.account.name)}  balance ${formatMoney(balance.available_micros, balance.currency)}, held ${formatMoney(balance.held_micros, balance.currency)}`,
+      `${style('bold', cleanText(me.account.name))}  balance ${formatMoney(balance.available_micros, balance.currency)}, held ${formatMoney(balance.held_micros, balance.currency)}`,
     )
     for (const [name, limit] of [
       ['quota of the key', quota],

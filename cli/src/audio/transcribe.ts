@@ -9,7 +9,7 @@ import { connect } from '../connection/connect.ts'
 import { checkOutput } from '../connection/output-file.ts'
 import { exitCodes } from '../frame/exit-code.ts'
 import { UsageError } from '../frame/usage-error.ts'
-import { print, printJson } from '../terminal/print.ts'
+import { print, printJson, printText } from '../terminal/print.ts'
 import { createTaskProgress } from '../terminal/task-progress.ts'
 
 interface TranscribeInput {
@@ -78,7 +78,7 @@ const present = async (
     await writeFile(output, `${text}\n`)
     return json ? printJson({ file: output }) : print(output)
   }
-  print(text)
+  printText(text)
 }
 
 const fieldsOf = async (kinora: Kinora, { file, model, language, prompt }: TranscribeInput) => ({

@@ -1,5 +1,6 @@
 /** Commands that show and change what a caller has. */
 import { defineCommand } from '../frame/command.ts'
+import { operatorOptions } from './operator-options.ts'
 import { limitOption, resultOptions, serviceOptions } from './service-options.ts'
 
 const videoId = { id: { summary: 'id of the video' } } as const
@@ -98,25 +99,33 @@ export const followCommands = [
     words: 'usage',
     group: 'Follow',
     summary: 'Show the balance, and usage and cost by day, model or key.',
+    details:
+      'With --scope all or --account, which need the key of an operator, it is the usage of all accounts or of one, with its cost at the providers.',
     options: {
       by: {
         type: 'text',
         value: 'groups',
         default: 'day',
-        summary: 'hour, day, model, key, or several with commas',
+        summary: 'hour, day, model, key, for operators also account and provider, or several with commas',
       },
       scope: {
         type: 'text',
-        choices: ['key', 'account'],
+        choices: ['key', 'account', 'all'],
         default: 'key',
-        summary: 'this key only, or all keys of the account',
+        summary: 'this key only, all keys of the account, or all accounts',
       },
+      account: { type: 'text', value: 'name', summary: 'for operators: only this account' },
       days: { type: 'number', min: 1, max: 366, default: '30', summary: 'the period up to now' },
-      ...serviceOptions,
+      ...operatorOptions,
     },
     example: 'kinora usage --by model --scope account',
-    prints: 'getUsage',
-    run: async (input) => (await import('../account/show-usage.ts')).showUsage(input),
+    prints: 'the response of `GET /v1/usage`, or of `GET /admin/v1/usage` for operators',
+    run: async ({ scope, account, url, ...input }) => {
+      if (scope !== 'all' && account === undefined) {
+        return (await import('../account/show-usage.ts')).showUsage({ scope, ...input })
+      }
+      return (await import('../operator/usage.ts')).showTotalUsage({ account, url, ...input })
+    },
   }),
   defineCommand({
     words: 'characters create',

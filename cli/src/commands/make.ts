@@ -30,7 +30,7 @@ export const makeCommands = [
     group: 'Make',
     summary: 'Save the address and the key of a service as a profile.',
     details:
-      'Asks for what is missing, checks the key, and stores both in ~/.config/kinora/profiles.json, which only you can read. Without a terminal the key is read from stdin.',
+      'Asks for what is missing, checks the key, and stores both in ~/.config/kinora/profiles.json, which only you can read. Without a terminal the key is read from stdin. It may also be the key of an operator, for the commands under Operate.',
     options: {
       url: { type: 'text', summary: 'address of the service' },
       profile: { type: 'text', value: 'name', default: 'default', summary: 'name of the profile' },
@@ -38,7 +38,7 @@ export const makeCommands = [
       json: { type: 'flag', summary: 'print the key and its account, or the list, as JSON' },
     },
     example: 'kinora login --url https://media.example.com',
-    prints: 'getMe',
+    prints: 'the response of `GET /v1/me`, or of `GET /admin/v1/settings` with the key of an operator',
     run: async (input) => (await import('../account/login.ts')).login(input),
   }),
   defineCommand({

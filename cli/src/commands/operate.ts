@@ -37,26 +37,6 @@ export const operateCommands = [
     },
   }),
   defineCommand({
-    words: 'tasks why',
-    group: 'Operate',
-    summary: 'Tell what happened to a task, why, and what to do.',
-    details: 'Needs OPERATOR_KEY and asks the admin API.',
-    arguments: { id: { summary: 'id of a task, or of a request (req_…) that was rejected' } },
-    options: {
-      url: {
-        type: 'text',
-        summary: 'URL of the admin API (default: that of this machine, from the settings)',
-      },
-      json,
-    },
-    example: 'kinora tasks why vidB-2:1794783873-00wr0CHx8hiNIb',
-    prints: 'explainTask',
-    run: async ({ id, url, json }) => {
-      const { explain } = await import('../tasks.ts')
-      await explain(id, { url, isJson: json })
-    },
-  }),
-  defineCommand({
     words: 'audit',
     group: 'Operate',
     summary: 'Audit the ledger. Exits with 1 if an invariant is violated.',

@@ -139,6 +139,21 @@ export const runCommands = [
     },
   }),
   defineCommand({
+    words: 'config check',
+    group: 'Run',
+    summary:
+      'Check the settings and the providers file as the service does at its start. Exits with 78 if something is invalid.',
+    details:
+      'Reads the environment and `.env` of this directory. With a file, only that is checked. Each problem of a file has its line.',
+    arguments: {
+      file: { summary: 'a providers file (default: the settings, with PROVIDERS_FILE)', isOptional: true },
+    },
+    options: { json },
+    example: 'kinora config check providers.yaml',
+    prints: '`{"ok", "problems", "warnings"}`',
+    run: async (input) => (await import('../operator/check-config.ts')).checkConfig(input),
+  }),
+  defineCommand({
     words: 'engine check',
     group: 'Run',
     summary:

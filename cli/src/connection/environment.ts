@@ -16,6 +16,8 @@ const serviceVariables = [
 export const readServiceVariables = () =>
   serviceVariables.map(({ url, key }) => ({ names: { url, key }, url: read(url), key: read(key) }))
 
+export const readOperatorVariables = () => ({ url: read('KINORA_URL'), key: read('OPERATOR_KEY') })
+
 export const readProfileName = (): string | undefined => read('KINORA_PROFILE')
 
 /** The directory of the profiles: that of the XDG base directories, also on macOS. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import { announceService, findDevService, withdrawService } from './dev-service.ts'
+import { findAnyKey, findOperator } from './find-operator.ts'
 import { findService, normalizeUrl, profilesFile } from './find-service.ts'
 import { writeProfiles } from './profiles.ts'
 
@@ -13,7 +14,14 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const variables = ['KINORA_URL', 'KINORA_API_KEY', 'KINORA_PROFILE', 'OPENAI_BASE_URL', 'OPENAI_API_KEY']
+const variables = [
+  'KINORA_URL',
+  'KINORA_API_KEY',
+  'KINORA_PROFILE',
+  'OPENAI_BASE_URL',
+  'OPENAI_API_KEY',
+  'OPERATOR_KEY',
+]
 
 /** An empty home and an empty working directory. */
 const emptyPlace = async () => {
@@ -62,6 +70,41 @@ test('the environment is first, then a profile, then the service of kinora dev',
   vi.stubEnv('KINORA_URL', 'https://env.example/')
   expect(await findService(undefined)).toMatchObject({ url: 'https://env.example', key: 'sk-env' })
   expect(await findService('main')).toMatchObject({ key: 'sk-main' })
+})
+
+test('an operator is found in the same places, and a key of a customer is not taken for one', async () => {
+  await using directory = await emptyPlace()
+  await expect(findOperator({ profile: undefined, url: undefined })).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringContaining('kinora admin create'),
+  })
+  const find = async (profile?: string, url?: string) => findOperator({ profile, url })
+
+  const data = join(directory.path, '.kinora')
+  await mkdir(data)
+  const dev = { url: 'http://127.0.0.1:8787', key: 'sk-dev', operatorKey: 'sk-admin-dev' }
+  await announceService(data, dev)
+  expect(await find()).toMatchObject({ url: dev.url, key: 'sk-admin-dev' })
+  expect(await findService(undefined)).not.toHaveProperty('operatorKey')
+  expect(await find(undefined, 'http://127.0.0.1:9000/')).toMatchObject({ url: 'http://127.0.0.1:9000' })
+
+  const desk = { url: 'https://main.example', key: 'sk-admin-desk' }
+  await writeProfiles(profilesFile(), { ...profiles, profiles: { ...profiles.profiles, desk } })
+  await expect(find()).rejects.toThrow('profile main')
+  expect(await findAnyKey({ profile: undefined, url: undefined })).toMatchObject({
+    key: 'sk-main',
+    isOperator: false,
+  })
+  expect(await find('desk')).toMatchObject(desk)
+  await expect(find('other')).rejects.toThrow('the key of a customer')
+
+  vi.stubEnv('KINORA_API_KEY', 'sk-env')
+  await expect(find()).rejects.toThrow('KINORA_API_KEY')
+  vi.stubEnv('OPERATOR_KEY', 'sk-admin-env')
+  vi.stubEnv('ADMIN_PORT', '9443')
+  expect(await find()).toMatchObject({ url: 'http://127.0.0.1:9443', key: 'sk-admin-env' })
+  vi.stubEnv('KINORA_URL', 'https://env.example/')
+  expect(await find()).toMatchObject({ url: 'https://env.example', key: 'sk-admin-env' })
 })
 
 test('only the owner can read the profiles, and a broken file is explained', async () => {

@@ -14,7 +14,7 @@ export interface FoundService extends Service {
 export const profilesFile = (): string => join(configDirectory(), 'profiles.json')
 
 const defaultUrl = 'http://127.0.0.1:8787'
-const defaultDataDirectory = '.kinora'
+export const defaultDataDirectory = '.kinora'
 
 /** The address of a service, without what the base URLs of SDKs have. */
 export const normalizeUrl = (text: string): string => {
@@ -27,7 +27,7 @@ export const normalizeUrl = (text: string): string => {
 const isForeign = (url: string | undefined, names: { url: string }) =>
   names.url === 'OPENAI_BASE_URL' && (url === undefined || /^https?:\/\/[^/]*\.openai\.com\b/.test(url))
 
-const findInEnvironment = (): FoundService | undefined => {
+export const findInEnvironment = (): FoundService | undefined => {
   for (const { names, url, key } of readServiceVariables()) {
     if (key === undefined || isForeign(url, names)) continue
     return { url: normalizeUrl(url ?? defaultUrl), key, source: names.key }
@@ -35,7 +35,7 @@ const findInEnvironment = (): FoundService | undefined => {
   return undefined
 }
 
-const findProfile = async (name: string | undefined): Promise<FoundService | undefined> => {
+export const findProfile = async (name: string | undefined): Promise<FoundService | undefined> => {
   const file = profilesFile()
   const { current, profiles } = await readProfiles(file)
   const chosen = name ?? current ?? undefined
@@ -61,7 +61,7 @@ export const findService = async (profile: string | undefined): Promise<FoundSer
   if (inProfile !== undefined) return inProfile
   const directory = resolve(defaultDataDirectory)
   const dev = await findDevService(directory)
-  if (dev !== undefined) return { ...dev, source: `kinora dev in ${directory}` }
+  if (dev !== undefined) return { url: dev.url, key: dev.key, source: `kinora dev in ${directory}` }
   throw Object.assign(
     new Error(
       'No service is configured. Run kinora login, set KINORA_URL and KINORA_API_KEY, or start one here with kinora dev.',

@@ -33,6 +33,9 @@ const list = (rows: [label: string, text: string][]): string[] => {
 const connectionHelp =
   'Uses the service in KINORA_URL and KINORA_API_KEY (or OPENAI_BASE_URL and OPENAI_API_KEY), else the profile of `kinora login`, else the one that `kinora dev` runs in this directory.'
 
+const operatorHelp =
+  'Uses the operator key in OPERATOR_KEY and the address in KINORA_URL (or --url, or the settings on this machine), else the profile of `kinora login`, else the service that `kinora dev` runs in this directory.'
+
 const describeOption = (
   name: string,
   { type, short, value, default: fallback, summary, choices }: Command['options'][string],
@@ -63,7 +66,9 @@ export const helpOfCommand = (command: Command): string => {
     '',
     bold('Example:'),
     `  ${command.example}`,
-    ...('profile' in command.options ? ['', wrap(connectionHelp, 0)] : []),
+    ...('profile' in command.options
+      ? ['', wrap(command.group === 'Operate' ? operatorHelp : connectionHelp, 0)]
+      : []),
     '',
   ].join('\n')
 }

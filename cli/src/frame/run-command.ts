@@ -3,6 +3,7 @@ import { exitCodeOf, exitCodeOfTask, exitCodes } from './exit-code.ts'
 /** Finds the command that the words name, runs it, and tells what went wrong. */
 import { helpOfAll, helpOfCommand, helpOfNoun, firstWord } from './help.ts'
 import { parseWords } from './parse.ts'
+import { escapeControls } from './safe-text.ts'
 import { didYouMean } from './suggest.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -62,7 +63,12 @@ export const runWords = async (line: CommandLine, words: string[]): Promise<numb
   const { command, rest } = found
   const input = parseWords(command, rest)
   if (input === 'help') return (print(helpOfCommand(command)), 0)
-  return (await command.run(input, line)) ?? 0
+  try {
+    return (await command.run(input, line)) ?? 0
+  } catch (error) {
+    if (error instanceof UsageError && error.words === '') error.words = command.words
+    throw error
+  }
 }
 
 /** What an error of `@kinora/client` has, which is not loaded only to recognize it. */
@@ -103,8 +109,7 @@ const describeServiceError = ({ message, code, hint, requestId, taskId, ...error
   }
 }
 
-/** The text of an error and the exit code. Errors of the service have their hint and the id of the request. */
-export const describeError = (error: unknown): { text: string; exitCode: number } => {
+const describe = (error: unknown): { text: string; exitCode: number } => {
   if (error instanceof UsageError) {
     const command = ['kinora', ...(error.words === '' ? [] : [error.words]), '--help'].join(' ')
     return { text: `${error.message}\nSee ${command}`, exitCode: exitCodes.usage }
@@ -115,4 +120,11 @@ export const describeError = (error: unknown): { text: string; exitCode: number 
     text: typeof message === 'string' && message !== '' ? message : String(error),
     exitCode: typeof exitCode === 'number' ? exitCode : exitCodes.failed,
   }
+}
+
+/** The text of an error and the exit code. Errors of the service have their hint and the id of the request. */
+export const describeError = (error: unknown): { text: string; exitCode: number } => {
+  const { text, exitCode } = describe(error)
+  // A message may repeat what somebody else has sent to the service.
+  return { text: escapeControls(text), exitCode }
 }

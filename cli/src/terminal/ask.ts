@@ -1,5 +1,7 @@
 /** Questions to the person at the terminal. `@clack/prompts` is loaded at the first one. */
 import { exitCodes } from '../frame/exit-code.ts'
+import { UsageError } from '../frame/usage-error.ts'
+import { cleanText } from './print.ts'
 
 export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY
 
@@ -24,9 +26,17 @@ export const askSecret = async (message: string): Promise<string> => {
 
 export const confirm = async (message: string): Promise<boolean> => {
   const { confirm: ask, isCancel } = await import('@clack/prompts')
-  const given = await ask({ message, output, initialValue: false })
+  const given = await ask({ message: cleanText(message), output, initialValue: false })
   if (isCancel(given)) throw interrupted()
   return given
+}
+
+/** Asks before a change that cannot be undone. Throws without a yes; without a terminal, --yes is needed. */
+export const confirmChange = async (question: string, isConfirmed: boolean): Promise<void> => {
+  if (isConfirmed) return
+  if (!canAsk()) throw new UsageError(`${question} Add --yes to confirm without a terminal.`)
+  if (await confirm(question)) return
+  throw Object.assign(new Error('Nothing was changed.'), { exitCode: exitCodes.failed })
 }
 
 /** The chosen value; undefined after Ctrl-C. */

@@ -1,7 +1,7 @@
 /** Amounts, times and durations as a person reads them. */
 import { styleText } from 'node:util'
 
-const microsPerUnit = 1_000_000
+export const microsPerUnit = 1_000_000
 
 /** An amount with its currency, without zeros after the second decimal: `1.50 USD`. */
 export const formatMoney = (micros: number, currency: string): string => {

@@ -1,13 +1,12 @@
 /** What commands print: results on stdout, everything else on stderr. */
 import { styleText } from 'node:util'
 
+import { escapeControls } from '../frame/safe-text.ts'
+
 export type Style = Parameters<typeof styleText>[0]
 
-/** Control characters of a text that somebody else wrote could drive the terminal. */
-const clean = (text: string): string => text.replaceAll(/\p{Cc}(?<![\t\n])/gu, '')
-
-/** Cleans a text of the service, such as a prompt or a name, for the terminal. */
-export const cleanText = (text: string): string => clean(text).replaceAll(/\s+/g, ' ').trim()
+/** A text of the service, such as a prompt or a name, in one line that is safe for the terminal. */
+export const cleanText = (text: string): string => escapeControls(text.replaceAll(/\s+/g, ' ').trim())
 
 export const isTerminal = (): boolean => process.stdout.isTTY
 
@@ -25,8 +24,11 @@ export const print = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
-/** One line of JSON. */
-export const printJson = (value: unknown): void => print(JSON.stringify(value))
+/** A text of the service with its lines. Only a terminal gets it changed. */
+export const printText = (text: string): void => print(isTerminal() ? escapeControls(text) : text)
+
+/** One line of JSON. Its escapes mean the same characters. */
+export const printJson = (value: unknown): void => print(escapeControls(JSON.stringify(value)))
 
 /** A message to the person, which is not part of the result. */
 export const tell = (line: string): void => {

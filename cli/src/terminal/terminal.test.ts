@@ -18,7 +18,8 @@ test('texts are measured in columns and cut between characters', () => {
 })
 
 test('texts of others cannot drive the terminal', () => {
-  expect(cleanText('a\u001B[31mb\u0007\r\nc\u009Bd')).toBe('a[31mb cd')
+  expect(cleanText('a\u001B[31mb\u0007\r\nc\u009Bd\u202Ee')).toBe('a\\u001b[31mb\\u0007 c\\u009bd\\u202ee')
+  expect(cleanText('鯨 👩‍🚀 é')).toBe('鯨 👩‍🚀 é')
 })
 
 test('a table fits the width, and its flexible column is cut', () => {

@@ -2,7 +2,7 @@
 import { connect } from '../connection/connect.ts'
 import { exitCodeOf } from '../frame/exit-code.ts'
 import { formatMoney } from '../terminal/format.ts'
-import { print, printJson, tell } from '../terminal/print.ts'
+import { cleanText, print, printJson, tell } from '../terminal/print.ts'
 import { prepareVideo, type VideoInput } from './prepare.ts'
 
 export const quote = async (
@@ -22,6 +22,6 @@ export const quote = async (
     print(`${quoted.model ?? ''}  ${formatMoney(quoted.total_micros, quoted.currency)}`.trim())
   }
   if (quoted.refusal === null) return 0
-  tell(quoted.refusal.message)
+  tell(cleanText(quoted.refusal.message))
   return exitCodeOf({ code: quoted.refusal.code, type: 'billing_error' })
 }

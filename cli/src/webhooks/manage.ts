@@ -63,7 +63,7 @@ export const redeliver = async (input: CommonInput & { id: string }): Promise<vo
   const { kinora } = await connect(input)
   const delivery = await kinora.webhooks.deliveries.redeliver(input.id)
   if (input.json) return printJson(delivery)
-  print(`${delivery.type} is sent again to ${delivery.url ?? 'a deleted endpoint'}.`)
+  print(`${delivery.type} is sent again to ${cleanText(delivery.url ?? 'a deleted endpoint')}.`)
 }
 
 const findOnlyEndpoint = async (kinora: Kinora): Promise<string> => {

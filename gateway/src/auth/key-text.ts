@@ -5,12 +5,14 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
+import { operatorKeyPrefix } from '@kinora/contract/operator-key'
+
 import type { Secret } from '../platform/secret.ts'
 import { base62, randomText } from '../platform/text/random-text.ts'
 
 export type KeyKind = 'payg' | 'subscription' | 'admin'
 
-const prefixes: Record<KeyKind, string> = { payg: 'sk-', subscription: 'sk-sub-', admin: 'sk-admin-' }
+const prefixes: Record<KeyKind, string> = { payg: 'sk-', subscription: 'sk-sub-', admin: operatorKeyPrefix }
 const randomLength = 30
 const checksumLength = 6
 
