@@ -1,4 +1,6 @@
 /** What the roles do in the database, as PostgreSQL counts it. */
+import { setTimeout as pause } from 'node:timers/promises'
+
 import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
 import { until } from '../../gateway/test/faults/part.ts'
 
@@ -56,7 +58,7 @@ const minus = (after: Map<string, number>, before: Map<string, number>) =>
   new Map([...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)]))
 
 /** Counts what the roles do during `work`. No request may be in progress before and after it. */
-export const countWork = async (stack: FaultStack, work: () => Promise<void>): Promise<DatabaseWork> => {
+const countWork = async (stack: FaultStack, work: () => Promise<void>): Promise<DatabaseWork> => {
   await flushStatistics(stack)
   const before = await readWork(stack)
   await work()
@@ -65,6 +67,36 @@ export const countWork = async (stack: FaultStack, work: () => Promise<void>): P
   return {
     statements: minus(after.statements, before.statements),
     writes: minus(after.writes, before.writes),
+  }
+}
+
+/** What the roles do by themselves per second: the mean over this time, during which no request may be in progress. */
+export const countBackground = async (stack: FaultStack, seconds: number): Promise<DatabaseWork> => {
+  const startMs = performance.now()
+  const work = await countWork(stack, () => pause(seconds * 1000))
+  const elapsedSeconds = (performance.now() - startMs) / 1000
+  const perSecond = (counts: Map<string, number>) =>
+    new Map([...counts].map(([name, count]) => [name, count / elapsedSeconds]))
+  return { statements: perSecond(work.statements), writes: perSecond(work.writes) }
+}
+
+const less = (counts: Map<string, number>, perSecond: Map<string, number>, seconds: number) =>
+  new Map(
+    [...counts].map(([name, count]) => [name, Math.max(0, count - (perSecond.get(name) ?? 0) * seconds)]),
+  )
+
+/** Counts as `countWork` does, without what the roles would have done meanwhile by themselves. */
+export const countWorkAlone = async (
+  stack: FaultStack,
+  background: DatabaseWork,
+  work: () => Promise<void>,
+): Promise<DatabaseWork> => {
+  const startMs = performance.now()
+  const { statements, writes } = await countWork(stack, work)
+  const seconds = (performance.now() - startMs) / 1000
+  return {
+    statements: less(statements, background.statements, seconds),
+    writes: less(writes, background.writes, seconds),
   }
 }
 
