@@ -3,14 +3,14 @@
  * starts its own under the data directory; uses Redis only if the environment names it. Stops every process that it started.
  */
 import { join, resolve } from 'node:path'
-import { styleText } from 'node:util'
 
 import { environmentWith } from '@kinora/gateway/config'
 import { createLog, type Log } from '@kinora/gateway/log'
 
 import { announceService, withdrawService } from './connection/dev-service.ts'
-import { formatSeconds } from './dev/activity/event-lines.ts'
+import { findService } from './connection/find-service.ts'
 import { showActivity } from './dev/activity/show-activity.ts'
+import { findCommandName } from './dev/command-name.ts'
 import { resetData, showPath } from './dev/data-files.ts'
 import { handleKeys } from './dev/key-commands.ts'
 import { boundLog } from './dev/log-file.ts'
@@ -18,6 +18,8 @@ import { ownRequestId } from './dev/own-requests.ts'
 import { startServices } from './dev/start-services.ts'
 import { createStatusLines } from './dev/status-lines.ts'
 import { welcome } from './dev/welcome.ts'
+import { formatSeconds } from './terminal/format.ts'
+import { style } from './terminal/print.ts'
 import { canReadKeys } from './terminal/read-keys.ts'
 import { createScreen, type Screen } from './terminal/screen.ts'
 
@@ -27,9 +29,6 @@ export interface DevOptions {
   isJson: boolean
   pullsModels: boolean
 }
-
-const paint = (style: Parameters<typeof styleText>[0], text: string) =>
-  styleText(style, text, { stream: process.stdout })
 
 /** The log of `dev` itself, in the same format as the logs of the roles. */
 const openDevLog = (directory: string): Log => {
@@ -51,7 +50,6 @@ interface Run {
 const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
   const startedMs = performance.now()
   const directory = resolve(options.directory)
-  const environment = environmentWith({})
   const started: { stop: () => Promise<void> }[] = []
   const status = createStatusLines(screen)
   const say = (message: string) => {
@@ -59,7 +57,7 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
   }
   let log: Log | undefined
   const warn = (message: string) => {
-    screen.warn(`  ${screen.isTerminal ? `${paint('yellow', '▲')} ` : ''}${message}`, '    ')
+    screen.warn(`  ${screen.isTerminal ? `${style('yellow', '▲')} ` : ''}${message}`, '    ')
     log?.warn({ problem: message }, 'dev.problem')
   }
   const step = async <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
@@ -71,7 +69,7 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
       line.end()
       if (screen.isTerminal) {
         const seconds = formatSeconds((performance.now() - stepMs) / 1000)
-        say(`${paint('green', '✓')} ${name.padEnd(34)} ${paint('dim', seconds.padStart(8))}`)
+        say(`${style('green', '✓')} ${name.padEnd(34)} ${style('dim', seconds.padStart(8))}`)
       }
       return result
     } finally {
@@ -96,7 +94,7 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
     if (options.isJson) return stopping
     const { keys, currency, hasOwnDatabase } = prepared
     const logs = join(directory, 'logs')
-    const isColored = paint('red', '') !== ''
+    const isColored = style('red', '') !== ''
     const context = { currency, ownRequestId, logDirectory: showPath(logs) }
     const activity = showActivity({ directory: logs, screen, isColored, ...context })
     let endHere: (ending: Ending) => void = () => undefined
@@ -104,7 +102,7 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
     const stopKeys = !screen.isTerminal
       ? () => undefined
       : handleKeys({
-          ...{ screen, status, activity, environment, url, directory, key: keys.payg },
+          ...{ screen, status, activity, url, directory, key: keys.payg },
           resetProblem: hasOwnDatabase
             ? undefined
             : 'Only its own database can be reset, and DATABASE_URL names another one.',
@@ -135,7 +133,14 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
         process.stdout.write(`${JSON.stringify({ event: 'ready', url, console: null, keys })}\n`)
       else {
         const hasKeys = screen.isTerminal && canReadKeys()
-        screen.print(welcome({ url, keys, currency, directory, seconds, hasKeys }))
+        const found = await findService(undefined).catch(() => undefined)
+        screen.print(
+          welcome({
+            ...{ url, key: keys.payg, currency, directory, seconds, hasKeys },
+            command: findCommandName(environmentWith({})['PATH'] ?? ''),
+            isFound: found?.url === url && found.key === keys.payg,
+          }),
+        )
       }
       ending = await follow(prepared, url)
     }

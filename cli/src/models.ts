@@ -10,6 +10,8 @@ import { configuredRegistry } from '@kinora/local/models/npm-registry'
 import type { PullProgress } from '@kinora/local/models/pull'
 import { pullModels } from '@kinora/local/models/pull-models'
 
+import { untilStopped } from './progress.ts'
+
 const interrupted = 130
 const barCells = 24
 const redrawEveryMs = 100
@@ -86,15 +88,6 @@ const createReport = () => {
   }
 }
 
-/** Aborts on Ctrl-C or when the parent process, for example `kinora dev`, ends. */
-const untilStopped = (): AbortSignal => {
-  const stop = new AbortController()
-  for (const event of ['SIGINT', 'SIGTERM', 'disconnect'] as const) {
-    process.once(event, () => stop.abort(new Error('Stopped.')))
-  }
-  return stop.signal
-}
-
 const unknownName = (word: string) =>
   new Error(
     `There is no model set "${word}". Choose speech, recognition, chat, or one of: ${modelSets
@@ -108,7 +101,7 @@ export const pull = async (words: string[], options: { isSmall: boolean }): Prom
   const names = setsNamed(words, options.isSmall)
   if ('unknown' in names) throw unknownName(names.unknown)
   setGlobalProxyFromEnv(environmentWith({}))
-  const signal = untilStopped()
+  const signal = untilStopped('disconnect')
   const printer = createProgressPrinter(process.stderr)
   const report = createReport()
   try {

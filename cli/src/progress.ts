@@ -28,10 +28,13 @@ export const createProgressLine = (
   }
 }
 
-/** Aborts on Ctrl-C and SIGTERM, so that programs which were started end too. */
-export const untilStopped = (): AbortSignal => {
+/**
+ * Aborts on Ctrl-C and SIGTERM, so that programs which were started end too. With `disconnect` also when the parent
+ * process ends; that keeps a process with such a parent alive.
+ */
+export const untilStopped = (...more: 'disconnect'[]): AbortSignal => {
   const stop = new AbortController()
-  for (const event of ['SIGINT', 'SIGTERM'] as const) {
+  for (const event of ['SIGINT', 'SIGTERM', ...more]) {
     process.once(event, () => stop.abort(new Error('Stopped.')))
   }
   return stop.signal

@@ -75,7 +75,7 @@ beforeAll(async () => {
   })
   const printed = await outputUntil(dev, /Ctrl-C/)
   environment['KINORA_URL'] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0] ?? ''
-  environment['KINORA_KEY'] = /sk-[A-Za-z0-9]+/.exec(printed)?.[0] ?? ''
+  environment['KINORA_API_KEY'] = /sk-[A-Za-z0-9]+/.exec(printed)?.[0] ?? ''
   const image = [
     '-f',
     'lavfi',
@@ -114,6 +114,14 @@ test('a video is created, followed, awaited and downloaded', async () => {
   expect(events).toMatch(/event: accepted[^]*event: completed/)
   expect(await runJson('wait-for-video.sh', { TASK_ID: taskId })).toMatchObject({ status: 'completed' })
   await run('download-video.sh', { TASK_ID: taskId })
+  expect(await probe(join(directory, 'whale.mp4'))).toMatchObject({ codec: 'h264', width: 1280, height: 720 })
+})
+
+test('the command and the client make a video and save it', async () => {
+  // The command finds the service by its directory.
+  const nothing = { KINORA_URL: '', KINORA_API_KEY: '', XDG_CONFIG_HOME: directory }
+  expect(await run('command-video.sh', nothing)).toBe('whale.mp4\n')
+  await run('client-video.mjs')
   expect(await probe(join(directory, 'whale.mp4'))).toMatchObject({ codec: 'h264', width: 1280, height: 720 })
 })
 
@@ -183,7 +191,7 @@ test('a webhook endpoint receives a test event, which the receiver verifies', as
     await fetch(`${environment['KINORA_URL']}/v1/webhook_endpoints/${String(id)}`, {
       method: 'PATCH',
       headers: {
-        authorization: `Bearer ${environment['KINORA_KEY']}`,
+        authorization: `Bearer ${environment['KINORA_API_KEY']}`,
         'content-type': 'application/json',
       },
       body: JSON.stringify({ url: `http://127.0.0.1:${port}/` }),

@@ -210,7 +210,7 @@ Send your API key as \`Authorization: Bearer sk-…\`. The code beside each oper
 
 \`\`\`sh
 export KINORA_URL=${url}
-export KINORA_KEY=sk-…
+export KINORA_API_KEY=sk-…
 \`\`\`
 
 The official \`openai\` libraries use the base URL \`${url}/openai/v1\`.`

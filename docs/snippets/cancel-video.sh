@@ -1,2 +1,2 @@
 curl -X POST "$KINORA_URL/v1/videos/$TASK_ID/cancel" \
-  -H "Authorization: Bearer $KINORA_KEY"
+  -H "Authorization: Bearer $KINORA_API_KEY"

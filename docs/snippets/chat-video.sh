@@ -1,5 +1,5 @@
 curl --no-buffer "$KINORA_URL/v1/chat/completions" \
-  -H "Authorization: Bearer $KINORA_KEY" \
+  -H "Authorization: Bearer $KINORA_API_KEY" \
   -H "Content-Type: application/json" \
   -d '{
     "model": "vidB-2",

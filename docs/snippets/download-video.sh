@@ -1,3 +1,3 @@
 curl "$KINORA_URL/v1/videos/$TASK_ID/content?variant=video" \
-  -H "Authorization: Bearer $KINORA_KEY" \
+  -H "Authorization: Bearer $KINORA_API_KEY" \
   --output whale.mp4

@@ -1,2 +1,2 @@
 curl "$KINORA_URL/v1/webhook_deliveries/$DELIVERY_ID" \
-  -H "Authorization: Bearer $KINORA_KEY"
+  -H "Authorization: Bearer $KINORA_API_KEY"

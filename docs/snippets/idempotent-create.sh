@@ -1,5 +1,5 @@
 curl "$KINORA_URL/v1/videos" \
-  -H "Authorization: Bearer $KINORA_KEY" \
+  -H "Authorization: Bearer $KINORA_API_KEY" \
   -H "Idempotency-Key: order-4711" \
   -F model=vidB-2 -F seconds=10 -F size=1280x720 \
   -F prompt="A whale swimming through a calm ocean at sunset"

@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 
 const client = new OpenAI({
-  apiKey: process.env.KINORA_KEY,
+  apiKey: process.env.KINORA_API_KEY,
   baseURL: `${process.env.KINORA_URL}/openai/v1`,
 })
 

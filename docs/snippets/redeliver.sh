@@ -1,2 +1,2 @@
 curl --request POST "$KINORA_URL/v1/webhook_deliveries/$DELIVERY_ID/redeliver" \
-  -H "Authorization: Bearer $KINORA_KEY"
+  -H "Authorization: Bearer $KINORA_API_KEY"

@@ -70,7 +70,7 @@ beforeAll(async () => {
   const { port } = server.address() as AddressInfo
   await promisify(execFile)('sh', ['-e', 'all.sh'], {
     cwd: directory,
-    env: { PATH: process.env['PATH'], KINORA_URL: `http://127.0.0.1:${port}`, KINORA_KEY: 'sk-1' },
+    env: { PATH: process.env['PATH'], KINORA_URL: `http://127.0.0.1:${port}`, KINORA_API_KEY: 'sk-1' },
   })
   await new Promise((resolve) => server.close(resolve))
 })

@@ -5,7 +5,7 @@ import { operations } from '../../contract/src/operations.ts'
 import { openAiTypescriptParts } from '../../contract/src/samples/openai.ts'
 
 /** Without it, the rules of this project would ask for another notation than the usual one. */
-const environment = 'declare const process: { env: { KINORA_URL: string; KINORA_KEY: string } }'
+const environment = 'declare const process: { env: { KINORA_URL: string; KINORA_API_KEY: string } }'
 
 const indented = (code: string) => code.replace(/^(?=.)/gm, '  ')
 

@@ -3,11 +3,11 @@ import OpenAI from 'openai'
 import { createReadStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 
-declare const process: { env: { KINORA_URL: string; KINORA_KEY: string } }
+declare const process: { env: { KINORA_URL: string; KINORA_API_KEY: string } }
 
 export const createVideo = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const video = await client.videos.create({
@@ -20,7 +20,7 @@ export const createVideo = async () => {
 
 export const getVideo = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const video = await client.videos.retrieve('vidB-2:1767225600-00000000000001')
@@ -29,7 +29,7 @@ export const getVideo = async () => {
 
 export const listVideos = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const page = await client.videos.list({
@@ -40,7 +40,7 @@ export const listVideos = async () => {
 
 export const deleteVideo = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const deleted = await client.videos.delete('vidB-2:remix-1767225600-00000000000003')
@@ -49,7 +49,7 @@ export const deleteVideo = async () => {
 
 export const getVideoContent = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const content = await client.videos.downloadContent('vidB-2:1767225600-00000000000001')
@@ -58,7 +58,7 @@ export const getVideoContent = async () => {
 
 export const remixVideo = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const video = await client.videos.remix('vidB-2:1767225600-00000000000001', {
@@ -69,7 +69,7 @@ export const remixVideo = async () => {
 
 export const editVideo = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const video = await client.videos.edit({
@@ -81,7 +81,7 @@ export const editVideo = async () => {
 
 export const completeChat = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const completion = await client.chat.completions.create({
@@ -93,7 +93,7 @@ export const completeChat = async () => {
 
 export const createTranscription = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const transcript = await client.audio.transcriptions.create({
@@ -105,7 +105,7 @@ export const createTranscription = async () => {
 
 export const createTranslation = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const transcript = await client.audio.translations.create({
@@ -117,7 +117,7 @@ export const createTranslation = async () => {
 
 export const createSpeech = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const speech = await client.audio.speech.create({
@@ -130,7 +130,7 @@ export const createSpeech = async () => {
 
 export const createWebhookEndpoint = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const endpoint = await client.webhooks.create({
@@ -143,7 +143,7 @@ export const createWebhookEndpoint = async () => {
 
 export const listWebhookEndpoints = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const page = await client.webhooks.list()
@@ -152,7 +152,7 @@ export const listWebhookEndpoints = async () => {
 
 export const getWebhookEndpoint = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const endpoint = await client.webhooks.retrieve('00000000-0000-7000-8000-000000000016')
@@ -161,7 +161,7 @@ export const getWebhookEndpoint = async () => {
 
 export const updateWebhookEndpoint = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const endpoint = await client.webhooks.update('00000000-0000-7000-8000-000000000016', {
@@ -172,7 +172,7 @@ export const updateWebhookEndpoint = async () => {
 
 export const deleteWebhookEndpoint = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const deleted = await client.webhooks.delete('00000000-0000-7000-8000-000000000016')
@@ -181,7 +181,7 @@ export const deleteWebhookEndpoint = async () => {
 
 export const rotateWebhookEndpointSecret = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const endpoint = await client.webhooks.rotateSecret('00000000-0000-7000-8000-000000000016')
@@ -190,7 +190,7 @@ export const rotateWebhookEndpointSecret = async () => {
 
 export const testWebhookEndpoint = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const test = await client.webhooks.test('00000000-0000-7000-8000-000000000016', {
@@ -201,7 +201,7 @@ export const testWebhookEndpoint = async () => {
 
 export const listModels = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const page = await client.models.list()
@@ -210,7 +210,7 @@ export const listModels = async () => {
 
 export const getModel = async () => {
   const client = new OpenAI({
-    apiKey: process.env.KINORA_KEY,
+    apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
   const model = await client.models.retrieve('vidB-2')

@@ -1,13 +1,12 @@
 /** The keys of `kinora dev` on a terminal. */
 import { join } from 'node:path'
-import { styleText } from 'node:util'
 
+import { canOpen, openFile } from '../terminal/open-file.ts'
+import { style } from '../terminal/print.ts'
 import { readKeys } from '../terminal/read-keys.ts'
 import type { Screen } from '../terminal/screen.ts'
 import type { Activity } from './activity/show-activity.ts'
 import { showPath } from './data-files.ts'
-import type { Environment } from './foreign-process.ts'
-import { openInDesktop } from './open-in-desktop.ts'
 import { createKey, makeVideo } from './own-requests.ts'
 import type { StatusLines } from './status-lines.ts'
 
@@ -17,7 +16,6 @@ interface KeyCommands {
   screen: Screen
   status: StatusLines
   activity: Activity
-  environment: Environment
   url: string
   key: string
   directory: string
@@ -27,19 +25,16 @@ interface KeyCommands {
   reset: () => void
 }
 
-const paint = (style: Parameters<typeof styleText>[0], text: string) =>
-  styleText(style, text, { stream: process.stdout })
-
 /** Reads keys until the returned function is called. */
 export const handleKeys = (commands: KeyCommands): (() => void) => {
-  const { screen, status, activity, environment, url, key, directory } = commands
+  const { screen, status, activity, url, key, directory } = commands
   const ending = new AbortController()
   const service = { url, key, signal: ending.signal }
   let videos = 0
   let isAsking = false
 
   const say = (sign: 'good' | 'bad' | 'note', text: string) => {
-    const signs = { good: paint('green', '✓'), bad: paint('red', '✗'), note: paint('cyan', '→') }
+    const signs = { good: style('green', '✓'), bad: style('red', '✗'), note: style('cyan', '→') }
     screen.print(`  ${signs[sign]} ${text}`, '    ')
   }
   const attempt = async (what: string, work: () => Promise<void>) => {
@@ -50,7 +45,7 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
     }
   }
   const open = async () => {
-    if (await openInDesktop(`${url}/`, environment)) say('note', `Opened ${url}/`)
+    if (canOpen() && (await openFile(`${url}/`))) say('note', `Opened ${url}/`)
     else say('note', `Open ${url}/ in a browser.`)
   }
   const film = async () => {
@@ -63,7 +58,7 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
     try {
       const file = await makeVideo(service, join(directory, 'videos'), work.update)
       say('good', `Saved ${showPath(file)}`)
-      await openInDesktop(file, environment)
+      if (canOpen()) await openFile(file)
     } finally {
       videos -= 1
       work.end()
@@ -71,7 +66,7 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
   }
   const addKey = async () => {
     const secret = await createKey(service)
-    say('good', `New key, shown only now: ${paint('bold', secret)}`)
+    say('good', `New key, shown only now: ${style('bold', secret)}`)
   }
   const showAll = () => {
     const showsAll = activity.toggleAll()
@@ -81,7 +76,7 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
     if (commands.resetProblem !== undefined) return say('note', commands.resetProblem)
     isAsking = true
     const what = `Delete all tasks, media and settings in ${showPath(directory)}? Keys stay. `
-    status.setKeys(`  ${paint('yellow', '?')} ${what}${paint('bold', 'y')}/${paint('bold', 'n')}`)
+    status.setKeys(`  ${style('yellow', '?')} ${what}${style('bold', 'y')}/${style('bold', 'n')}`)
   }
   const table: { key: string; name: string; run: () => void }[] = [
     { key: 'o', name: 'open', run: () => void attempt('Could not open it', open) },
@@ -91,7 +86,7 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
     { key: 'r', name: 'reset', run: ask },
     { key: 'q', name: 'quit', run: commands.stop },
   ]
-  const hint = `  ${table.map(({ key: letter, name }) => `${paint('bold', letter)} ${paint('dim', name)}`).join('   ')}`
+  const hint = `  ${table.map(({ key: letter, name }) => `${style('bold', letter)} ${style('dim', name)}`).join('   ')}`
 
   const onKey = (letter: string) => {
     if (isAsking) {

@@ -7,7 +7,7 @@ import { isPresent } from '@kinora/local/models/model-directory'
 import { modelSets } from '@kinora/local/models/model-set'
 import type { PullProgress } from '@kinora/local/models/pull'
 
-import { formatSeconds } from './activity/event-lines.ts'
+import { formatSeconds } from '../terminal/format.ts'
 import type { Environment } from './foreign-process.ts'
 import { boundLog, lastLines, sizeOf } from './log-file.ts'
 import type { StatusLines } from './status-lines.ts'

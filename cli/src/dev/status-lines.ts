@@ -1,11 +1,9 @@
 /** The lines at the bottom of the terminal: what is in progress, and the keys. */
-import { styleText } from 'node:util'
-
+import { formatSeconds } from '../terminal/format.ts'
+import { style } from '../terminal/print.ts'
 import type { Screen } from '../terminal/screen.ts'
-import { formatSeconds } from './activity/event-lines.ts'
+import { redrawEveryMs, spinnerFrame } from '../terminal/spinner.ts'
 
-const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const redrawEveryMs = 120
 /** What is over sooner needs no time. */
 const timedAfterMs = 1_000
 
@@ -22,9 +20,6 @@ export interface StatusLines {
   setKeys: (line: string | undefined) => void
 }
 
-const paint = (style: Parameters<typeof styleText>[0], text: string) =>
-  styleText(style, text, { stream: process.stdout })
-
 export const createStatusLines = (screen: Screen): StatusLines => {
   const running = new Map<symbol, { name: string; text: string; startedMs: number }>()
   let keys: string | undefined
@@ -32,11 +27,11 @@ export const createStatusLines = (screen: Screen): StatusLines => {
   let frame = 0
 
   const draw = () => {
-    const sign = paint('cyan', frames[frame % frames.length] ?? '')
+    const sign = style('cyan', spinnerFrame(frame))
     const lines = [...running.values()].map(({ name, text, startedMs }) => {
       const elapsedMs = performance.now() - startedMs
       const time =
-        elapsedMs < timedAfterMs ? '' : paint('dim', `  ${formatSeconds(Math.floor(elapsedMs / 1000))}`)
+        elapsedMs < timedAfterMs ? '' : style('dim', `  ${formatSeconds(Math.floor(elapsedMs / 1000))}`)
       return `  ${sign} ${name}${text === '' ? '' : `  ${text}`}${time}`
     })
     screen.setStatus(keys === undefined ? lines : [...lines, keys])

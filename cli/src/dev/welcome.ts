@@ -1,55 +1,55 @@
-import { styleText } from 'node:util'
+import { developmentBalance } from '@kinora/gateway/seed'
 
-import { developmentBalance, type DevelopmentKeys } from '@kinora/gateway/seed'
-
+import { style } from '../terminal/print.ts'
 import { showPath } from './data-files.ts'
 
 interface Welcome {
   url: string
-  keys: DevelopmentKeys
+  key: string
   currency: string
   directory: string
   seconds: string
   /** Whether keys are read. */
   hasKeys: boolean
+  /** `kinora` or `npx kinora`. */
+  command: string
+  /** Whether the commands in another terminal call this service, without variables that name it. */
+  isFound: boolean
 }
 
-const dim = (text: string) => styleText('dim', text, { stream: process.stdout })
-const bold = (text: string) => styleText('bold', text, { stream: process.stdout })
-
-const createCurl = (url: string, key: string) => [
-  `curl ${url}/v1/videos \\`,
-  `  -H "Authorization: Bearer ${key}" \\`,
-  '  -F model=vidB-2 -F seconds=10 -F size=1280x720 \\',
-  '  -F prompt="A whale swimming through a calm ocean at sunset"',
+const commandLines = ({ url, key, command, isFound }: Welcome): string[] => [
+  ...(isFound ? [] : [`export KINORA_URL=${url}`, `export KINORA_API_KEY=${key}`]),
+  `${command} video create "A whale swims at sunset" -o whale.mp4`,
 ]
 
-const readCurl = (url: string, key: string) => [
-  `curl ${url}/v1/videos/<id> \\`,
-  `  -H "Authorization: Bearer ${key}" \\`,
-  '  -H "Prefer: wait=60"',
+const curlLines = ({ url, key }: Welcome): string[] => [
+  `curl ${url}/v1/videos -F model=vidB-2 -F seconds=4 \\`,
+  '  -F size=1280x720 -F prompt="A whale swims at sunset" \\',
+  `  -H "Authorization: Bearer ${key}"`,
 ]
 
 /** What the screen says when everything runs. */
-export const welcome = ({ url, keys, currency, directory, seconds, hasKeys }: Welcome): string => {
-  const data = showPath(directory)
+export const welcome = (options: Welcome): string => {
+  const { url, key, currency, directory, seconds, hasKeys, isFound } = options
+  const place = isFound ? 'in another terminal, in this directory' : 'in another terminal'
   return [
     '',
-    `  ${bold('Kinora is ready')} (${seconds} s)`,
+    `  ${style('bold', 'Kinora is ready')} (${seconds} s)`,
     '',
-    `  API      ${bold(`${url}/v1`)}`,
-    `  OpenAI   ${bold(`${url}/openai/v1`)}   ${dim('base URL for the openai SDKs')}`,
-    `  Key      ${bold(keys.payg)}`,
-    `           ${dim(`an account for development with ${developmentBalance(currency)}`)}`,
-    `  Data     ${data}   ${dim('more keys in keys.json, logs in logs/')}`,
+    `  API      ${style('bold', `${url}/v1`)}`,
+    `  OpenAI   ${style('bold', `${url}/openai/v1`)}   ${style('dim', 'base URL for the openai SDKs')}`,
+    `  Docs     ${style('bold', `${url}/docs`)}`,
+    `  Key      ${style('bold', key)}`,
+    `           ${style('dim', `an account for development with ${developmentBalance(currency)}`)}`,
+    `  Data     ${showPath(directory)}   ${style('dim', 'more keys in keys.json, logs in logs/')}`,
     '',
-    `  ${hasKeys ? 'Press v to make a video. Or, in another terminal:' : 'Make a video:'}`,
+    `  ${hasKeys ? `Press v to make a video. Or, ${place}:` : `Make a video, ${place}:`}`,
     '',
-    ...createCurl(url, keys.payg).map((line) => `    ${line}`),
+    ...commandLines(options).map((line) => `    ${line}`),
     '',
-    '  Its link is video_url in the response to:',
+    `  With any other client; GET ${style('bold', '/v1/videos/<id>')} then has the video_url:`,
     '',
-    ...readCurl(url, keys.payg).map((line) => `    ${line}`),
+    ...curlLines(options).map((line) => `    ${line}`),
     ...(hasKeys ? [] : ['', '  Press Ctrl-C to stop.']),
     '',
   ].join('\n')

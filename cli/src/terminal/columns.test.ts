@@ -26,6 +26,7 @@ test('a text is cut to its columns, in the middle of no wide character, and its 
   expect(clipText('a long line', 6)).toBe('a lon…')
   expect(clipText('鲸鱼鲸鱼', 6)).toBe('鲸鱼…')
   expect(clipText('fits', 4)).toBe('fits')
+  expect(clipText('no space before it', 4)).toBe('no…')
   const clipped = clipText(`${red('a long')} line`, 4)
   expect(clipped).toBe(red('a l…').replace('…', '').replace('\u001B[39m', '…\u001B[39m'))
 })

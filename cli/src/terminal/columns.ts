@@ -6,7 +6,7 @@ const escape = /(\p{Cc}\[[\d;]*[A-Za-z])/u
 const invisible = /^[\p{Cc}\p{Cf}\p{M}\u200B]+$/u
 /** What terminals show in two columns: East Asian letters, full-width forms and emoji. */
 const wide =
-  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\p{Emoji_Presentation}\u3000-\u303E\u30FB\u30FC\uFF01-\uFF60\uFFE0-\uFFE6]|\uFE0F/u
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Yi}\p{Emoji_Presentation}\u3000-\u303E\u30FB\u30FC\u3190-\u33FF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|\uFE0F/u
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 const ellipsis = '…'
@@ -52,7 +52,7 @@ export const clipText = (text: string, columnsMax: number): string => {
       columns += piece.columns
     } else if (!isFull) {
       isFull = true
-      clipped += ellipsis
+      clipped = `${clipped.trimEnd()}${ellipsis}`
     }
   }
   return clipped

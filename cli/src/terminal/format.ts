@@ -20,7 +20,9 @@ export const formatTime = (unixSeconds: number): string => {
   return `${day} ${pad(date.getHours())}:${pad(date.getMinutes())}`
 }
 
+/** With a tenth below ten seconds, unless the number is whole. */
 export const formatSeconds = (seconds: number): string => {
+  if (seconds > 0 && seconds < 9.95 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`
   const whole = Math.max(0, Math.round(seconds))
   if (whole < 60) return `${whole} s`
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${pad(whole % 60)} s`

@@ -68,7 +68,7 @@ test('no row is wider than the terminal, also after it became narrower', () => {
   const screen = createScreen({ out: terminal, error: terminal })
   screen.setStatus(['a status that needs nearly all columns', 'q quit'])
   terminal.resize(22)
-  expect(terminal.read()).toEqual(['a status that needs …', 'q quit'])
+  expect(terminal.read()).toEqual(['a status that needs…', 'q quit'])
   screen.print('a line that is longer than the terminal is wide', '  ')
   expect(terminal.read()).toEqual([
     'a line that is longer',

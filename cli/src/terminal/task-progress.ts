@@ -4,8 +4,9 @@
  */
 import { styleText } from 'node:util'
 
+import { clipText } from './columns.ts'
 import { formatRange, formatSeconds } from './format.ts'
-import { fitText } from './text-width.ts'
+import { redrawEveryMs, spinnerFrame } from './spinner.ts'
 
 interface Range {
   min: number
@@ -26,8 +27,6 @@ interface Stream {
 }
 
 const barCells = 20
-const redrawEveryMs = 120
-const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
 const stages: Record<string, string> = {
   pending: 'Waiting',
@@ -78,13 +77,13 @@ const createTerminalProgress = (stream: Stream): TaskProgress => {
   const draw = () => {
     if (state === undefined || isPaused) return
     frame += 1
-    const elapsed = formatSeconds((performance.now() - startedMs) / 1000)
+    const elapsed = formatSeconds(Math.floor((performance.now() - startedMs) / 1000))
     const bar = isGenerating(state) ? `${drawBar(state.progress)} ` : ''
     const text = `${describeState(state)} · ${elapsed}`
     // A terminal without a size says 0.
     const width = stream.columns === undefined || stream.columns === 0 ? 80 : stream.columns
     const columns = width - 3 - (bar === '' ? 0 : barCells + 1)
-    stream.write(`\r\u001B[K${frames[frame % frames.length] ?? ''} ${bar}${fitText(text, columns)}`)
+    stream.write(`\r\u001B[K${spinnerFrame(frame)} ${bar}${clipText(text, columns)}`)
   }
   const wipe = () => stream.write('\r\u001B[K')
   const timer = setInterval(draw, redrawEveryMs)

@@ -2,20 +2,12 @@ import { stripVTControlCharacters } from 'node:util'
 
 import { expect, test } from 'vitest'
 
+import { measureColumns } from './columns.ts'
 import { formatMoney, formatSeconds } from './format.ts'
 import { drawPicture, findPictureProtocol } from './picture.ts'
 import { cleanText } from './print.ts'
 import { createTaskProgress, describeState } from './task-progress.ts'
 import { formatTable } from './text-table.ts'
-import { fitText, measureText } from './text-width.ts'
-
-test('texts are measured in columns and cut between characters', () => {
-  expect(measureText('ab')).toBe(2)
-  expect(measureText('鯨🐋')).toBe(4)
-  expect(measureText('e\u0301')).toBe(1)
-  expect(fitText('鯨が海を泳ぐ', 7)).toBe('鯨が海…')
-  expect(fitText('whale', 5)).toBe('whale')
-})
 
 test('texts of others cannot drive the terminal', () => {
   expect(cleanText('a\u001B[31mb\u0007\r\nc\u009Bd\u202Ee')).toBe('a\\u001b[31mb\\u0007 c\\u009bd\\u202ee')
@@ -39,12 +31,23 @@ test('a table fits the width, and its flexible column is cut', () => {
   expect(lines).toEqual(['id         prompt', 'vidB-2:1   A whale that swims through a…', 'vidB-2:22  A cat'])
 })
 
+test('durations have a tenth only below ten seconds', () => {
+  expect([0.04, 4, 4.25, 9.96, 59.6, 75, 3_725].map(formatSeconds)).toEqual([
+    '0.0 s',
+    '4 s',
+    '4.3 s',
+    '10 s',
+    '1 min 00 s',
+    '1 min 15 s',
+    '1 h 02 min',
+  ])
+})
+
 test('amounts have their currency, and no zeros after the second decimal', () => {
   expect(formatMoney(1_500_000, 'USD')).toBe('1.50 USD')
   expect(formatMoney(1_234_567_000_000, 'EUR')).toBe('1,234,567.00 EUR')
   expect(formatMoney(6_000, 'USD')).toBe('0.006 USD')
   expect(formatMoney(-1, 'USD')).toBe('−0.000001 USD')
-  expect(formatSeconds(75)).toBe('1 min 15 s')
 })
 
 const waiting = {
@@ -82,7 +85,8 @@ test('on a terminal, progress is one line that never wraps and is removed', () =
   progress.end()
   const shown = stream.text()
   expect(shown).not.toContain('\n')
-  for (const line of shown.split('\r')) expect(measureText(stripVTControlCharacters(line))).toBeLessThan(40)
+  for (const line of shown.split('\r'))
+    expect(measureColumns(stripVTControlCharacters(line))).toBeLessThan(40)
   expect(shown.endsWith('\r\u001B[K')).toBe(true)
 })
 

@@ -1,6 +1,6 @@
 /** A table that fits the terminal. Elsewhere the cells are separated by tabs, complete and without a header. */
+import { clipText, measureColumns } from './columns.ts'
 import { cleanText, print, style, type Style } from './print.ts'
-import { fitText, measureText } from './text-width.ts'
 
 export interface Column<Row> {
   title: string
@@ -39,7 +39,7 @@ export const formatTable = <Row>(
   const cells = rows.map((row) => columns.map(({ cell }) => cleanText(cell(row))))
   const widths = fitWidths(
     columns.map(({ title }, index) =>
-      Math.max(measureText(title), ...cells.map((line) => measureText(line[index] ?? ''))),
+      Math.max(measureColumns(title), ...cells.map((line) => measureColumns(line[index] ?? ''))),
     ),
     columns.findIndex(({ isFlexible }) => isFlexible === true),
     width,
@@ -47,8 +47,8 @@ export const formatTable = <Row>(
   const lineOf = (texts: string[], styleAt: (index: number) => Style | undefined) =>
     columns
       .map(({ isRight }, index) => {
-        const text = fitText(texts[index] ?? '', widths[index] ?? 0)
-        const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - measureText(text)))
+        const text = clipText(texts[index] ?? '', widths[index] ?? 0)
+        const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - measureColumns(text)))
         const styles = styleAt(index)
         const styled = styles === undefined ? text : style(styles, text)
         return isRight === true ? `${padding}${styled}` : `${styled}${padding}`

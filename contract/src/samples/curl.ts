@@ -44,7 +44,7 @@ export const writeCurl = (operation: Operation, { request, response }: Example):
   const takesKey = access === 'key' || access === 'operator'
   return [
     `curl ${isDefaultMethod ? '' : `-X ${method} `}${urlOf(operation, request.parameters)}`,
-    ...(takesKey ? ['-H "Authorization: Bearer $KINORA_KEY"'] : []),
+    ...(takesKey ? ['-H "Authorization: Bearer $KINORA_API_KEY"'] : []),
     ...bodyOptions(request),
     ...outputOptions(response),
   ].join(' \\\n  ')

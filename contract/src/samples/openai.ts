@@ -135,7 +135,7 @@ const lines = (...given: (string | string[])[]) => given.flat().join('\n')
 
 const typescriptClient = [
   'const client = new OpenAI({',
-  '  apiKey: process.env.KINORA_KEY,',
+  '  apiKey: process.env.KINORA_API_KEY,',
   '  baseURL: `${process.env.KINORA_URL}/openai/v1`,',
   '})',
 ]
@@ -190,7 +190,7 @@ export const writeOpenAiPython = (operation: Operation, example: Example): strin
     'from openai import OpenAI',
     '',
     'client = OpenAI(',
-    '    api_key=os.environ["KINORA_KEY"],',
+    '    api_key=os.environ["KINORA_API_KEY"],',
     '    base_url=os.environ["KINORA_URL"] + "/openai/v1",',
     ')',
     given.length === 0 ? `${head})` : [head, ...given, ')'],

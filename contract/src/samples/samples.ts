@@ -1,5 +1,5 @@
 /**
- * Code for each operation in the API reference, made from the recorded examples. `KINORA_URL` and `KINORA_KEY` stand for the
+ * Code for each operation in the API reference, made from the recorded examples. `KINORA_URL` and `KINORA_API_KEY` stand for the
  * address of the instance and a key.
  */
 import type { Example } from '../examples.ts'

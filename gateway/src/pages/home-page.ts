@@ -86,8 +86,8 @@ export const homePage = (service: Service): string => {
 <h2>First request</h2>
 <p>Set your API key, which the operator of this instance creates, and list the models that it can use.</p>
 <pre><code>export KINORA_URL=${baseUrl}
-export KINORA_KEY=sk-…
-curl "$KINORA_URL/v1/models" -H "Authorization: Bearer $KINORA_KEY"</code></pre>
+export KINORA_API_KEY=sk-…
+curl "$KINORA_URL/v1/models" -H "Authorization: Bearer $KINORA_API_KEY"</code></pre>
 </section>
 <section>
 <h2>Next</h2>

@@ -1,8 +1,8 @@
 /** What `kinora dev` shows of the structured logs. Other events below a warning are not shown. */
 import { errors } from '@kinora/contract/errors'
-import { formatAmount } from '@kinora/gateway/money'
 import { printable } from '@kinora/gateway/readable-log'
 
+import { formatMoney, formatSeconds } from '../../terminal/format.ts'
 import type { LimitedLine, LineRate } from './limit-lines.ts'
 
 export type Tone = 'good' | 'bad' | 'warning' | 'quiet'
@@ -46,12 +46,6 @@ const numberOf = (fields: LogFields, name: string): number | undefined => {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
-export const formatSeconds = (seconds: number): string => {
-  if (seconds < 9.95 && !Number.isInteger(seconds)) return `${seconds.toFixed(1)} s`
-  const whole = Math.round(seconds)
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
-}
-
 const hintOf = (code: string | undefined): string | undefined =>
   code === undefined ? undefined : (errors as Record<string, { hint: string } | undefined>)[code]?.hint
 
@@ -76,7 +70,7 @@ const showEnd =
       seconds === undefined ? '' : ` ${ending === 'failed' ? 'after' : 'in'} ${formatSeconds(seconds)}`
     if (ending === 'completed') {
       const micros = numberOf(fields, 'chargedMicros')
-      const price = micros === undefined ? '' : `, ${formatAmount(micros, currency)}`
+      const price = micros === undefined ? '' : `, ${formatMoney(micros, currency)}`
       const name = `${what} completed`
       return line('good', ends, { name, text: `${name}${after}${price}`, more: present([taskId]) })
     }

@@ -1,0 +1,1 @@
+npx kinora video create "A whale swimming through a calm ocean at sunset" -o whale.mp4
