@@ -35,7 +35,7 @@ export const example3 = async () => {
 
 export const example4 = async () => {
   try {
-    await kinora.videos.create({ model: 'vidB-2', prompt: 'A whale', seconds: 11, size: '1280x720' })
+    await kinora.videos.list({ limit: 1000 })
   } catch (error) {
     if (!isKinoraError(error, 'invalid_parameter')) throw error
     console.log(error.param, error.hint, error.requestId)

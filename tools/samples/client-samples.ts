@@ -74,7 +74,9 @@ export const remixVideo = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const { id } = await kinora.videos.remix('vidB-2:1767225600-00000000000001', { prompt: 'The same whale at night' })
+  const { id } = await kinora.videos.remix('vidB-2:1767225600-00000000000001', {
+    prompt: 'The same whale at night',
+  })
   const video = await kinora.videos.watch(id)
   await video.save('video.mp4')
 }
@@ -118,7 +120,10 @@ export const createCharacter = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.characters.create({ from_task: 'vidB-2:1767225600-00000000000001', timestamps: '0,2' })
+  const result = await kinora.characters.create({
+    from_task: 'vidB-2:1767225600-00000000000001',
+    timestamps: '0,2',
+  })
   console.log(result)
 }
 
@@ -143,7 +148,9 @@ export const renameCharacter = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.characters.rename('char_00000000-0000-7000-8000-000000000006', { username: 'red.panda_7' })
+  const result = await kinora.characters.rename('char_00000000-0000-7000-8000-000000000006', {
+    username: 'red.panda_7',
+  })
   console.log(result)
 }
 
@@ -188,7 +195,11 @@ export const getVoiceSample = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const file = await kinora.voices.sample('chat-4o-mini-tts-2025-12-15', 'alloy', { expires: '1798761600', key: 'k1', signature: 'xxxx' })
+  const file = await kinora.voices.sample('chat-4o-mini-tts-2025-12-15', 'alloy', {
+    expires: '1798761600',
+    key: 'k1',
+    signature: 'xxxx',
+  })
   await file.save('speech.mp3')
 }
 
@@ -252,7 +263,9 @@ export const getTranscript = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.transcriptionTasks.transcript('transcription_00000000-0000-7000-8000-000000000010', { response_format: 'json' })
+  const result = await kinora.transcriptionTasks.transcript('transcription_00000000-0000-7000-8000-000000000010', {
+    response_format: 'json',
+  })
   console.log(result)
 }
 
@@ -302,7 +315,10 @@ export const updateOwnAccount = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.account.update({ balance_alert_micros: 20000000, spend_alerts: [100000000, 500000000] })
+  const result = await kinora.account.update({
+    balance_alert_micros: 20000000,
+    spend_alerts: [100000000, 500000000],
+  })
   console.log(result)
 }
 
@@ -335,7 +351,9 @@ export const updateAccountKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.keys.update('00000000-0000-7000-8000-000000000013', { scopes: ['create', 'read'] })
+  const result = await kinora.keys.update('00000000-0000-7000-8000-000000000013', {
+    scopes: ['create', 'read'],
+  })
   console.log(result)
 }
 
@@ -413,7 +431,9 @@ export const updateWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.webhooks.update('00000000-0000-7000-8000-000000000016', { name: 'Production' })
+  const result = await kinora.webhooks.update('00000000-0000-7000-8000-000000000016', {
+    name: 'Production',
+  })
   console.log(result)
 }
 
@@ -439,7 +459,9 @@ export const rotateWebhookEndpointSecret = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.webhooks.rotateSecret('00000000-0000-7000-8000-000000000016', { overlap_seconds: 3600 })
+  const result = await kinora.webhooks.rotateSecret('00000000-0000-7000-8000-000000000016', {
+    overlap_seconds: 3600,
+  })
   console.log(result)
 }
 
@@ -448,7 +470,9 @@ export const testWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.webhooks.test('00000000-0000-7000-8000-000000000016', { type: 'video.completed' })
+  const result = await kinora.webhooks.test('00000000-0000-7000-8000-000000000016', {
+    type: 'video.completed',
+  })
   console.log(result)
 }
 
@@ -457,7 +481,9 @@ export const redeliverWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await kinora.webhooks.redeliver('00000000-0000-7000-8000-000000000016', { since: 1767225600 })
+  const result = await kinora.webhooks.redeliver('00000000-0000-7000-8000-000000000016', {
+    since: 1767225600,
+  })
   console.log(result)
 }
 
@@ -522,7 +548,11 @@ export const getMedia = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const file = await kinora.media.get('00000000-0000-7000-8000-000000000002', 'video.mp4', { expires: '1798761600', key: 'k1', signature: 'xxxx' })
+  const file = await kinora.media.get('00000000-0000-7000-8000-000000000002', 'video.mp4', {
+    expires: '1798761600',
+    key: 'k1',
+    signature: 'xxxx',
+  })
   await file.save('video.mp4')
 }
 
@@ -627,7 +657,9 @@ export const updateAccount = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.accounts.update('00000000-0000-7000-8000-000000000012', { spend_cap_micros: 200000000 })
+  const result = await admin.accounts.update('00000000-0000-7000-8000-000000000012', {
+    spend_cap_micros: 200000000,
+  })
   console.log(result)
 }
 
@@ -652,7 +684,10 @@ export const setSubscription = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.accounts.setSubscription('00000000-0000-7000-8000-000000000012', { plan_id: '00000000-0000-7000-8000-000000000043', ends_at: 1798761600 })
+  const result = await admin.accounts.setSubscription('00000000-0000-7000-8000-000000000012', {
+    plan_id: '00000000-0000-7000-8000-000000000043',
+    ends_at: 1798761600,
+  })
   console.log(result)
 }
 
@@ -694,7 +729,9 @@ export const updatePlan = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.plans.update('00000000-0000-7000-8000-000000000043', { cycle_quota_micros: 120000000 })
+  const result = await admin.plans.update('00000000-0000-7000-8000-000000000043', {
+    cycle_quota_micros: 120000000,
+  })
   console.log(result)
 }
 
@@ -711,7 +748,11 @@ export const createKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.keys.create('00000000-0000-7000-8000-000000000012', { kind: 'payg', name: 'production', scopes: ['create', 'read', 'account'] })
+  const result = await admin.keys.create('00000000-0000-7000-8000-000000000012', {
+    kind: 'payg',
+    name: 'production',
+    scopes: ['create', 'read', 'account'],
+  })
   console.log(result)
 }
 
@@ -736,7 +777,10 @@ export const updateKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.keys.update('00000000-0000-7000-8000-000000000011', { models: ['vidB-2'], quota_micros: 20000000 })
+  const result = await admin.keys.update('00000000-0000-7000-8000-000000000011', {
+    models: ['vidB-2'],
+    quota_micros: 20000000,
+  })
   console.log(result)
 }
 
@@ -770,7 +814,11 @@ export const createTopUp = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.accounts.topUp('00000000-0000-7000-8000-000000000012', { amount_micros: 50000000, reason: 'Invoice paid', reference: 'INV-1001' })
+  const result = await admin.accounts.topUp('00000000-0000-7000-8000-000000000012', {
+    amount_micros: 50000000,
+    reason: 'Invoice paid',
+    reference: 'INV-1001',
+  })
   console.log(result)
 }
 
@@ -779,7 +827,10 @@ export const createAdjustment = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.accounts.adjust('00000000-0000-7000-8000-000000000012', { amount_micros: -1000000, reason: 'Duplicate top-up' })
+  const result = await admin.accounts.adjust('00000000-0000-7000-8000-000000000012', {
+    amount_micros: -1000000,
+    reason: 'Duplicate top-up',
+  })
   console.log(result)
 }
 
@@ -788,7 +839,11 @@ export const createRefund = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.receipts.refund('vidB-2:1767225600-00000000000001', { amount_micros: 100000, reason: 'Flickering video', reference: 'TICKET-17' })
+  const result = await admin.receipts.refund('vidB-2:1767225600-00000000000001', {
+    amount_micros: 100000,
+    reason: 'Flickering video',
+    reference: 'TICKET-17',
+  })
   console.log(result)
 }
 
@@ -988,7 +1043,9 @@ export const setModelRoutes = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  const result = await admin.models.setRoutes('vidB-2', { routes: [{ provider: 'local', order: 1, weight: 1, slots: 2 }] })
+  const result = await admin.models.setRoutes('vidB-2', {
+    routes: [{ provider: 'local', order: 1, weight: 1, slots: 2 }],
+  })
   console.log(result)
 }
 
@@ -1013,7 +1070,10 @@ export const listTasks = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  for await (const item of admin.tasks.list({ account_id: '00000000-0000-7000-8000-000000000012', status: 'failed' })) console.log(item)
+  for await (const item of admin.tasks.list({
+    account_id: '00000000-0000-7000-8000-000000000012',
+    status: 'failed',
+  })) console.log(item)
 }
 
 export const getTask = async () => {
@@ -1070,7 +1130,10 @@ export const getTotalUsage = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  for await (const item of admin.usage.get({ group_by: 'model', account_id: '00000000-0000-7000-8000-000000000012' })) console.log(item)
+  for await (const item of admin.usage.get({
+    group_by: 'model',
+    account_id: '00000000-0000-7000-8000-000000000012',
+  })) console.log(item)
 }
 
 export const listRequests = async () => {
@@ -1078,7 +1141,10 @@ export const listRequests = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  for await (const item of admin.requests.list({ task_id: 'vidB-2:1767225600-00000000000001', operation: 'createVideo' })) console.log(item)
+  for await (const item of admin.requests.list({
+    task_id: 'vidB-2:1767225600-00000000000001',
+    operation: 'createVideo',
+  })) console.log(item)
 }
 
 export const getRequest = async () => {
@@ -1094,7 +1160,10 @@ export const listAllEvents = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_KEY,
   })
-  for await (const item of admin.events.list({ account_id: '00000000-0000-7000-8000-000000000012', type: 'video.completed' })) console.log(item)
+  for await (const item of admin.events.list({
+    account_id: '00000000-0000-7000-8000-000000000012',
+    type: 'video.completed',
+  })) console.log(item)
 }
 
 export const listAuditEntries = async () => {

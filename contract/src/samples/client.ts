@@ -22,7 +22,7 @@ const readParameter = (schema: unknown, text: string): unknown => {
 }
 
 /** The path parameters, and then one object with the other parameters and the fields of the body. */
-const argumentsOf = (operation: Operation, { request }: Example): string[] => {
+const writeArguments = (operation: Operation, { request }: Example): string => {
   const { path = {}, query, optionalQuery } = operation.parameters ?? {}
   const schemas: Record<string, unknown> = { ...query, ...optionalQuery }
   // The client requests the pages of a list by itself.
@@ -31,10 +31,10 @@ const argumentsOf = (operation: Operation, { request }: Example): string[] => {
     .filter(([name]) => !Object.hasOwn(path, name) && !isLeftOut(name))
     .map(([name, text]) => [name, readParameter(schemas[name], text)])
   const fields = { ...Object.fromEntries(named), ...(request.body as object | undefined) }
-  return [
-    ...Object.keys(path).map((name) => writeLiteral(request.parameters[name] ?? '', notation)),
-    ...(Object.keys(fields).length === 0 ? [] : [writeLiteral(fields, notation)]),
-  ]
+  const positions = Object.keys(path).map((name) => writeLiteral(request.parameters[name] ?? '', notation))
+  if (Object.keys(fields).length === 0) return positions.join(', ')
+  const charactersLeft = lineCharactersMax - positions.join(', ').length - operation.id.length
+  return [...positions, writeLiteral(fields, notation, charactersLeft)].join(', ')
 }
 
 const useResult = (operation: Operation, { response }: Example, call: string): string[] => {
@@ -67,7 +67,7 @@ export const clientParts: WriteParts = (operation, example) => {
   if (method === undefined) return undefined
   const [name, variable, path] =
     operation.access === 'operator' ? ['KinoraAdmin', 'admin', '/admin'] : ['Kinora', 'kinora', '']
-  const call = `${variable}.${method}(${argumentsOf(operation, example).join(', ')})`
+  const call = `${variable}.${method}(${writeArguments(operation, example)})`
   return {
     imports: [`import { ${name} } from '@kinora/client${path}'`],
     code: [

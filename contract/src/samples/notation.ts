@@ -16,15 +16,24 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 export const indent = (code: string): string => code.replace(/^(?=.)/gm, '  ')
 
 /** On one line if it fits. */
-const enclose = ([open, close]: [string, string], items: string[], space: string): string => {
+const enclose = (
+  [open, close]: [string, string],
+  items: string[],
+  space: string,
+  charactersMax: number,
+): string => {
   if (items.length === 0) return open + close
   const line = `${open}${space}${items.join(', ')}${space}${close}`
-  if (line.length <= lineCharactersMax) return line
+  if (line.length <= charactersMax) return line
   return [open, ...items.map((item) => `${indent(item)},`), close].join('\n')
 }
 
-/** A value as a literal. */
-export const writeLiteral = (value: unknown, notation: Notation): string => {
+/** A value as a literal, over several lines if it is longer than `charactersMax`. */
+export const writeLiteral = (
+  value: unknown,
+  notation: Notation,
+  charactersMax = lineCharactersMax,
+): string => {
   const file = fileIn(value)
   if (file !== undefined) return notation.file(file)
   if (typeof value === 'string') return notation.text(value)
@@ -33,13 +42,14 @@ export const writeLiteral = (value: unknown, notation: Notation): string => {
       ['[', ']'],
       value.map((item) => writeLiteral(item, notation)),
       '',
+      charactersMax,
     )
   }
   if (isObject(value)) {
     const members = Object.entries(value).map(
       ([name, member]) => `${notation.key(name)}: ${writeLiteral(member, notation)}`,
     )
-    return enclose(['{', '}'], members, notation === python ? '' : ' ')
+    return enclose(['{', '}'], members, notation === python ? '' : ' ', charactersMax)
   }
   return notation.constants[String(value)] ?? String(value)
 }

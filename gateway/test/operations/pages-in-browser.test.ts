@@ -72,6 +72,12 @@ const open = async (opened: Opened) => {
     }
     await expect.poll(hasGrown, { interval: 500 }).toBe(false)
     await savePicture(page, opened, 'start')
+    if (path !== '/') {
+      await page.getByRole('button', { name: 'curl' }).first().click()
+      await page.getByRole('option', { name: '@kinora/client' }).click()
+      await page.getByText('kinora.videos.create').first().waitFor()
+      await savePicture(page, opened, 'client')
+    }
     await page.evaluate(axe)
     const findings = async () =>
       page.evaluate(async (tags) => {
