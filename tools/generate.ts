@@ -37,7 +37,8 @@ import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
 import { modelIdsFile } from './model-ids.ts'
 import { modelListPage } from './model-list.ts'
-import { openAiModule } from './samples/openai-module.ts'
+import { pageModules } from './samples/page-modules.ts'
+import { sampleModules } from './samples/sample-modules.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
 const note = 'Generated from the code by `npm run generate`. Do not edit.'
@@ -329,7 +330,8 @@ export const documents = (): Record<string, string> => ({
   ...performanceCharts(),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
-  'tools/samples/openai-samples.ts': openAiModule(),
+  ...sampleModules(),
+  ...pageModules(),
   'docs/errors.md': errorsPage(),
   'docs/command-line.md': commandPage(note),
   'docs/configuration.md': configurationPage(),

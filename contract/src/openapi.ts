@@ -213,7 +213,7 @@ export KINORA_URL=${url}
 export KINORA_API_KEY=sk-…
 \`\`\`
 
-The official \`openai\` libraries use the base URL \`${url}/openai/v1\`.`
+The commands use the address and the key of \`kinora login\`. The official \`openai\` libraries use the base URL \`${url}/openai/v1\`.`
 }
 
 /** The OpenAPI 3.1 document of the public API. */

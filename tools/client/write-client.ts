@@ -6,37 +6,26 @@ import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import { Quote } from '../../contract/src/operations/account.ts'
 import { Event } from '../../contract/src/operations/events.ts'
+import { responseKindOf } from '../../contract/src/samples/response-kind.ts'
 import { isOfOpenAi, TypeWriter, type Schema } from './schema-types.ts'
 
 const note = '// Generated from the contract by `npm run generate`. Do not edit.'
 
 /** How the client treats the operation, apart from method and path: one letter each. */
-const flagsOf = (operation: Operation): string =>
-  [
+const flagsOf = (operation: Operation): string => {
+  const kind = responseKindOf(operation)
+  return [
     operation.creates === true && 'c',
     (operation.parameters?.query ?? operation.parameters?.optionalQuery) !== undefined && 'q',
     operation.body !== undefined && 'b',
     operation.body?.form != null && 'f',
     operation.body?.form != null && operation.body.json == null && 'o',
-    isFile(operation) && 'd',
-    isList(operation) && 'l',
-    operation.answer.events !== undefined &&
-      operation.answer.schema === undefined &&
-      !isFile(operation) &&
-      'e',
+    kind === 'file' && 'd',
+    kind === 'list' && 'l',
+    kind === 'events' && 'e',
   ]
     .filter((flag) => flag !== false)
     .join('')
-
-/** The response is a file. */
-const isFile = ({ id, answer }: Operation): boolean =>
-  id === 'getVideoContent' ||
-  (answer.schema === undefined && /^(audio|video)\//.test(answer.contentType ?? ''))
-
-const isList = ({ answer }: Operation): boolean => {
-  const schema = schemaOf(answer.schema ?? {})
-  const [first = schema] = schema.anyOf ?? []
-  return first.properties?.['object']?.const === 'list'
 }
 
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
@@ -123,11 +112,10 @@ const writeMethod = (operation: Operation, name: string, types: TypeWriter): str
 
 const resultOf = (operation: Operation, types: TypeWriter): string => {
   const { id, answer } = operation
-  if (isFile(operation)) return 'Promise<MediaFile>'
-  if (answer.schema === undefined)
-    return answer.events === undefined
-      ? 'Promise<string>'
-      : `EventStream<${types.typeOf(schemaOf(answer.events))}>`
+  const kind = responseKindOf(operation)
+  if (kind === 'file') return 'Promise<MediaFile>'
+  if (kind === 'text') return 'Promise<string>'
+  if (kind === 'events') return `EventStream<${types.typeOf(schemaOf(answer.events))}>`
   const schema = schemaOf(answer.schema)
   const [only = schema, ...more] = (schema.anyOf ?? []).filter((choice) => !isOfOpenAi(choice))
   const shown = more.length === 0 ? only : schema

@@ -19,7 +19,6 @@ export const followCommands = [
       ...serviceOptions,
     },
     example: 'kinora video watch vidB-2:1794783873-00wr0CHx8hiNIb -o whale.mp4',
-    prints: 'followVideo',
     run: async (input) => (await import('../videos/watch.ts')).watchVideo(input),
   }),
   defineCommand({
@@ -29,7 +28,6 @@ export const followCommands = [
     arguments: videoId,
     options: { output: resultOptions.output, ...serviceOptions },
     example: 'kinora video get vidB-2:1794783873-00wr0CHx8hiNIb -o whale.mp4',
-    prints: 'getVideo',
     run: async (input) => (await import('../videos/show.ts')).getVideo(input),
   }),
   defineCommand({
@@ -38,7 +36,6 @@ export const followCommands = [
     summary: 'List the videos of the account, newest first.',
     options: { ...limitOption, ...serviceOptions },
     example: 'kinora video list --limit 50',
-    prints: 'listVideos',
     run: async (input) => (await import('../videos/show.ts')).listVideos(input),
   }),
   defineCommand({
@@ -48,7 +45,6 @@ export const followCommands = [
     arguments: videoId,
     options: serviceOptions,
     example: 'kinora video cancel vidB-2:1794783873-00wr0CHx8hiNIb',
-    prints: 'cancelVideo',
     run: async (input) => (await import('../videos/show.ts')).cancelVideo(input),
   }),
   defineCommand({
@@ -58,7 +54,6 @@ export const followCommands = [
     arguments: videoId,
     options: { yes: { type: 'flag', short: 'y', summary: 'do not ask' }, ...serviceOptions },
     example: 'kinora video delete vidB-2:1794783873-00wr0CHx8hiNIb',
-    prints: 'deleteVideo',
     run: async (input) => (await import('../videos/show.ts')).deleteVideo(input),
   }),
   defineCommand({
@@ -74,7 +69,6 @@ export const followCommands = [
       ...serviceOptions,
     },
     example: 'kinora models list --kind video',
-    prints: 'listModels',
     run: async (input) => (await import('../account/list-models.ts')).listModels(input),
   }),
   defineCommand({
@@ -92,7 +86,6 @@ export const followCommands = [
       ...serviceOptions,
     },
     example: 'kinora voices --language en',
-    prints: 'listVoices',
     run: async (input) => (await import('../account/list-voices.ts')).listVoices(input),
   }),
   defineCommand({
@@ -138,7 +131,6 @@ export const followCommands = [
       ...serviceOptions,
     },
     example: 'kinora characters create --from-video vidB-2:1794783873-00wr0CHx8hiNIb --timestamps 0,2',
-    prints: 'createCharacter',
     run: async (input) => (await import('../videos/characters.ts')).createCharacter(input),
   }),
   defineCommand({
@@ -147,7 +139,6 @@ export const followCommands = [
     summary: 'List the characters of the account.',
     options: { ...limitOption, ...serviceOptions },
     example: 'kinora characters list',
-    prints: 'listCharacters',
     run: async (input) => (await import('../videos/characters.ts')).listCharacters(input),
   }),
   defineCommand({
@@ -157,7 +148,6 @@ export const followCommands = [
     arguments: { id: { summary: 'id of the character' }, name: { summary: 'the new name' } },
     options: serviceOptions,
     example: 'kinora characters rename char_01 red.panda',
-    prints: 'renameCharacter',
     run: async (input) => (await import('../videos/characters.ts')).renameCharacter(input),
   }),
   defineCommand({
@@ -167,7 +157,6 @@ export const followCommands = [
     arguments: { id: { summary: 'id of the character' } },
     options: { yes: { type: 'flag', short: 'y', summary: 'do not ask' }, ...serviceOptions },
     example: 'kinora characters delete char_01',
-    prints: 'deleteCharacter',
     run: async (input) => (await import('../videos/characters.ts')).deleteCharacter(input),
   }),
 ]

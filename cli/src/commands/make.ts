@@ -62,7 +62,6 @@ export const makeCommands = [
       ...serviceOptions,
     },
     example: 'kinora video create "A whale in a calm ocean at sunset" -o whale.mp4',
-    prints: 'createVideo',
     run: async (input) => (await import('../videos/create.ts')).createVideo(input),
   }),
   defineCommand({
@@ -79,7 +78,6 @@ export const makeCommands = [
       ...serviceOptions,
     },
     example: 'kinora video remix vidB-2:1794783873-00wr0CHx8hiNIb "The same, at night"',
-    prints: 'remixVideo',
     run: async (input) => (await import('../videos/create.ts')).remixVideo(input),
   }),
   defineCommand({
@@ -128,7 +126,6 @@ export const makeCommands = [
       ...recordingOptions,
     },
     example: 'kinora transcribe meeting.mp3 --format srt -o meeting.srt',
-    prints: 'createTranscription',
     run: async (input) => (await import('../audio/transcribe.ts')).transcribe(input),
   }),
   defineCommand({
@@ -138,7 +135,6 @@ export const makeCommands = [
     arguments: { file: { summary: 'the recording: a file, or - for stdin' } },
     options: recordingOptions,
     example: 'kinora translate interview.mp3 --format vtt -o interview.vtt',
-    prints: 'createTranslation',
     run: async (input) => (await import('../audio/transcribe.ts')).translate(input),
   }),
   defineCommand({

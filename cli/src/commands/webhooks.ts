@@ -29,7 +29,6 @@ export const webhookCommands = [
     summary: 'List the webhook endpoints of the account.',
     options: { ...limitOption, ...serviceOptions },
     example: 'kinora webhooks list',
-    prints: 'listWebhookEndpoints',
     run: async (input) => (await import('../webhooks/manage.ts')).listEndpoints(input),
   }),
   defineCommand({
@@ -43,7 +42,6 @@ export const webhookCommands = [
       ...serviceOptions,
     },
     example: 'kinora webhooks deliveries --state failed',
-    prints: 'listWebhookDeliveries',
     run: async (input) => (await import('../webhooks/manage.ts')).listDeliveries(input),
   }),
   defineCommand({
@@ -53,7 +51,6 @@ export const webhookCommands = [
     arguments: { id: { summary: 'id of the delivery' } },
     options: serviceOptions,
     example: 'kinora webhooks redeliver whd_01',
-    prints: 'redeliverWebhookDelivery',
     run: async (input) => (await import('../webhooks/manage.ts')).redeliver(input),
   }),
   defineCommand({

@@ -1,4 +1,5 @@
 /** What a command of `kinora` is. The parser, the help, the completion and docs/command-line.md derive from it. */
+import { operationOfCommand } from '@kinora/contract/samples/command-calls'
 
 export const groups = ['Make', 'Follow', 'Operate', 'Run'] as const
 type Group = (typeof groups)[number]
@@ -76,7 +77,10 @@ interface Description {
   details?: string
   /** A whole command line. */
   example: string
-  /** The operation whose response `--json` prints, or a description of what it prints. */
+  /**
+   * The operation whose response `--json` prints, or a description of what it prints. Default: the operation that the
+   * command calls, if there is one.
+   */
   prints?: string
 }
 
@@ -97,12 +101,16 @@ export const defineCommand = <
     options?: O
     run: (input: Input<A, O>, line: CommandLine) => Promise<number | void>
   },
-): Command => ({
-  ...command,
-  arguments: command.arguments ?? {},
-  options: command.options ?? {},
-  run: (input, line) => command.run(input as Input<A, O>, line),
-})
+): Command => {
+  const prints = command.prints ?? operationOfCommand(command.words)
+  return {
+    ...command,
+    ...(prints !== undefined && { prints }),
+    arguments: command.arguments ?? {},
+    options: command.options ?? {},
+    run: (input, line) => command.run(input as Input<A, O>, line),
+  }
+}
 
 export const nameOption = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`

@@ -32,6 +32,10 @@ test('the help loads only tables, the frame and modules of Node', async () => {
   expect(folders).toContain('commands/operate.ts')
   const others = folders.filter((file) => !/^(commands|frame)\//.test(file))
   expect(others).toEqual(['audio/media-formats.ts'])
-  // The file of the contract imports nothing.
-  expect([...packages].toSorted()).toEqual(['@kinora/contract/operator-key', 'node:util'])
+  // These files of the contract import nothing but types.
+  expect([...packages].toSorted()).toEqual([
+    '@kinora/contract/operator-key',
+    '@kinora/contract/samples/command-calls',
+    'node:util',
+  ])
 })

@@ -10,7 +10,7 @@ import { UsageError } from './usage-error.ts'
 const isHelp = (word: string | undefined) => word === '--help' || word === '-h'
 
 /** The command with the most words that begin the given ones, and the words after it. */
-const findCommand = (
+export const findCommand = (
   commands: readonly Command[],
   words: string[],
 ): { command: Command; rest: string[] } | undefined => {

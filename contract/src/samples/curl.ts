@@ -4,7 +4,8 @@ import { fileIn, fileNameOf } from './sample-files.ts'
 
 const lineCharactersMax = 90
 
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+/** A word for a shell. */
+export const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Ids keep their colons, which are allowed in URLs. */
 const encoded = (text: string) => encodeURIComponent(text).replaceAll('%3A', ':')
@@ -22,7 +23,9 @@ const formField = ([name, value]: [string, unknown]): string => {
   const text = String(value)
   // In these, -F would see a file or an option.
   const option = /^[@<]|;/.test(text) ? '--form-string' : '-F'
-  return /^[\w.-]+$/.test(text) ? `${option} ${name}=${text}` : `${option} ${quoted(`${name}=${text}`)}`
+  return /^[\w.-]+$/.test(text)
+    ? `${option} ${name}=${text}`
+    : `${option} ${quoteForShell(`${name}=${text}`)}`
 }
 
 const bodyOptions = ({ contentType, body }: Example['request']): string[] => {
@@ -30,7 +33,7 @@ const bodyOptions = ({ contentType, body }: Example['request']): string[] => {
   if (contentType !== 'application/json') return Object.entries(body as object).map(formField)
   const line = JSON.stringify(body)
   const text = line.length > lineCharactersMax ? JSON.stringify(body, null, 2) : line
-  return [`-H 'Content-Type: application/json'`, `-d ${quoted(text)}`]
+  return [`-H 'Content-Type: application/json'`, `-d ${quoteForShell(text)}`]
 }
 
 const outputOptions = ({ contentType }: Example['response']): string[] => {

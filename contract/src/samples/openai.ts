@@ -1,7 +1,9 @@
 /** Calls of the official `openai` packages, which use the base URL `/openai/v1`. */
 import type { Example } from '../examples.ts'
 import type { Operation } from '../operation.ts'
+import { indent, python, typescript, writeLiteral } from './notation.ts'
 import { fileIn, fileNameOf } from './sample-files.ts'
+import type { WriteParts } from './sample-parts.ts'
 
 /** One call, in the names of the TypeScript package. Those of the Python package are the same in snake case. */
 interface OpenAiCall {
@@ -90,47 +92,6 @@ const callOf = ({ id }: Operation, { request, response }: Example): Argued | und
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-interface Notation {
-  text: (value: string) => string
-  file: (name: string) => string
-  constants: Record<string, string>
-  object: (members: [string, string][]) => string
-}
-
-/** A value as a literal. */
-const literal = (value: unknown, notation: Notation): string => {
-  const file = fileIn(value)
-  if (file !== undefined) return notation.file(file)
-  if (typeof value === 'string') return notation.text(value)
-  if (Array.isArray(value)) return `[${value.map((item) => literal(item, notation)).join(', ')}]`
-  if (isObject(value)) {
-    return notation.object(
-      Object.entries(value).map(([name, member]): [string, string] => [name, literal(member, notation)]),
-    )
-  }
-  return notation.constants[String(value)] ?? String(value)
-}
-
-const quotedWith = (mark: string) => (text: string) =>
-  `${mark}${text.replaceAll('\\', '\\\\').replaceAll(mark, `\\${mark}`).replaceAll('\n', '\\n')}${mark}`
-
-const typescript: Notation = {
-  text: quotedWith("'"),
-  file: (name) => `createReadStream('${name}')`,
-  constants: {},
-  object: (members) => `{ ${members.map(([name, value]) => `${name}: ${value}`).join(', ')} }`,
-}
-
-const python: Notation = {
-  text: quotedWith('"'),
-  file: (name) => `open("${name}", "rb")`,
-  constants: { true: 'True', false: 'False', null: 'None' },
-  object: (members) => `{${members.map(([name, value]) => `"${name}": ${value}`).join(', ')}}`,
-}
-
 const lines = (...given: (string | string[])[]) => given.flat().join('\n')
 
 const typescriptClient = [
@@ -140,15 +101,11 @@ const typescriptClient = [
   '})',
 ]
 
-/** The imports of a sample and what follows them, so that a test can compile many samples in one file. */
-export const openAiTypescriptParts = (
-  operation: Operation,
-  example: Example,
-): { imports: string[]; code: string } | undefined => {
+export const openAiTypescriptParts: WriteParts = (operation, example) => {
   const call = callOf(operation, example)
   if (call === undefined) return undefined
   const { method, result, id, named, print, output } = call
-  const fields = named.map(([name, value]) => `  ${name}: ${literal(value, typescript)},`)
+  const fields = named.map(([name, value]) => `${indent(`${name}: ${writeLiteral(value, typescript)}`)},`)
   const head = `const ${result} = await client.${method}(${id === undefined ? '' : typescript.text(id)}`
   const object =
     fields.length === 0 ? [`${head})`] : [`${head}${id === undefined ? '' : ', '}{`, ...fields, '})']
@@ -169,11 +126,6 @@ export const openAiTypescriptParts = (
   }
 }
 
-export const writeOpenAiTypescript = (operation: Operation, example: Example): string | undefined => {
-  const parts = openAiTypescriptParts(operation, example)
-  return parts && lines(parts.imports, '', parts.code)
-}
-
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 export const writeOpenAiPython = (operation: Operation, example: Example): string | undefined => {
@@ -182,7 +134,7 @@ export const writeOpenAiPython = (operation: Operation, example: Example): strin
   const { method, result, id, named, print, output } = call
   const given = [
     ...(id === undefined ? [] : [`    ${python.text(id)},`]),
-    ...named.map(([name, value]) => `    ${name}=${literal(value, python)},`),
+    ...named.map(([name, value]) => `    ${name}=${writeLiteral(value, python)},`),
   ]
   const head = `${result} = client.${snakeCase(method)}(`
   return lines(

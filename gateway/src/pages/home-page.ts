@@ -37,6 +37,7 @@ li span { color: var(--soft) }
   header a { margin-left: 0; flex-basis: 100% }
   dl { grid-template-columns: 1fr; gap: 0 } dd + dt { margin-top: .5rem }
   li span { display: block }
+  pre { padding: .5rem } pre code { font-size: .775rem }
 }
 `
 
@@ -87,7 +88,8 @@ export const homePage = (service: Service): string => {
 <p>Set your API key, which the operator of this instance creates, and list the models that it can use.</p>
 <pre><code>export KINORA_URL=${baseUrl}
 export KINORA_API_KEY=sk-…
-curl "$KINORA_URL/v1/models" -H "Authorization: Bearer $KINORA_API_KEY"</code></pre>
+curl "$KINORA_URL/v1/models" \\
+  -H "Authorization: Bearer $KINORA_API_KEY"</code></pre>
 </section>
 <section>
 <h2>Next</h2>
