@@ -166,6 +166,8 @@ const compareRows = (python: ClientLibrary) => {
   report('docs/compatibility.json', [{ name: 'has these rows', ...(!isSame && { problem }) }])
 }
 
+// The AI SDK prints its warnings otherwise.
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 const startedMs = performance.now()
 const directory = await mkdtemp(join(tmpdir(), 'kinora-prove-clients-'))
 const service = await startService(directory)

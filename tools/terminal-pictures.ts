@@ -38,7 +38,8 @@ const drawText = `async ({ raw, columns, rowsMax }) => {
   terminal.open(document.querySelector('#terminal'))
   await new Promise((written) => terminal.write(raw, written))
   const lines = Array.from({ length: rowsMax }, (_, row) => terminal.buffer.active.getLine(row).translateToString(true))
-  terminal.resize(columns, lines.findLastIndex((line) => line !== '') + 1)
+  const { cursorY } = terminal.buffer.active
+  terminal.resize(columns, Math.max(cursorY, lines.findLastIndex((line) => line !== '')) + 1)
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
 }`
 

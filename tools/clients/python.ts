@@ -144,7 +144,7 @@ const steps: Step[] = [
   {
     name: 'a quote has the price and creates nothing',
     calls: ['post'],
-    note: 'for a quote of a video',
+    note: 'for quotes and transcription tasks',
     snippet: 'quote_video.py',
     work: async ({ python }) => {
       const output = await python('quote_video.py')
@@ -170,7 +170,6 @@ const steps: Step[] = [
   {
     name: 'a long recording is transcribed by a task',
     calls: ['get', 'post'],
-    note: 'for transcription tasks, under `/audio/transcription-tasks`',
     snippet: 'transcription_task.py',
     work: async (place) => {
       await speak(place)
