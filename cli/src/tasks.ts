@@ -3,7 +3,16 @@ import { adminOperations } from '@kinora/contract/admin-operations'
 import type { TaskExplanation } from '@kinora/contract/operations/admin/task-explanations'
 import { adminUrlOf, loadSettings } from '@kinora/gateway/config'
 
+import { isTerminal, style, wrapFrom } from './terminal/print.ts'
+
 const timeoutMs = 30_000
+
+/** On a terminal, the sentences are wrapped and apart, and the first says what happened. */
+const showSentences = (sentences: string[]): string => {
+  if (!isTerminal()) return sentences.join('\n')
+  const [first = '', ...others] = sentences.map((sentence) => wrapFrom(0, sentence))
+  return [style('bold', first), ...others].join('\n\n')
+}
 
 /** What the admin API says about a failed request. */
 interface Problem {
@@ -37,5 +46,5 @@ export const explain = async (
       body.error?.message ?? `${base} responded with ${response.status}. Is it the admin API of Kinora?`,
     )
   }
-  process.stdout.write(`${isJson ? JSON.stringify(body) : body.sentences.join('\n')}\n`)
+  process.stdout.write(`${isJson ? JSON.stringify(body) : showSentences(body.sentences)}\n`)
 }

@@ -1,6 +1,8 @@
 /** What commands print: results on stdout, everything else on stderr. */
 import { styleText } from 'node:util'
 
+import { wrapText } from './columns.ts'
+
 export type Style = Parameters<typeof styleText>[0]
 
 /** Control characters of a text that somebody else wrote could drive the terminal. */
@@ -14,6 +16,12 @@ export const isTerminal = (): boolean => process.stdout.isTTY
 /** Styles a text for stdout, if that is a terminal that shows colours. */
 export const style = (styles: Style, text: string): string =>
   styleText(styles, text, { stream: process.stdout })
+
+/** Wraps a text that is printed from a column of a terminal on: between words, with its other lines below the first. */
+export const wrapFrom = (column: number, text: string): string =>
+  isTerminal()
+    ? wrapText(text, Math.max(20, process.stdout.columns - column)).join(`\n${' '.repeat(column)}`)
+    : text
 
 // A reader that has seen enough, such as `head`, closes the pipe. Nothing has failed then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
