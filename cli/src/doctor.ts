@@ -5,7 +5,7 @@ import { openModelDirectory } from '@kinora/local/models/model-directory'
 import { findPrograms } from '@kinora/local/programs'
 import { findFfmpeg } from '@kinora/local/sandbox'
 
-import { absent, showCheck, showMark, type Check } from './doctor/check.ts'
+import { absent, showCheck, showRow, type Check } from './doctor/check.ts'
 import { checkProduction, isBesideContainers, isInstallation } from './doctor/production.ts'
 import {
   encoders,
@@ -20,11 +20,13 @@ import {
 } from './doctor/programs.ts'
 import { checkPublicUrl } from './doctor/public-url.ts'
 import { engineKey, postgres, redis, restate } from './doctor/services.ts'
+import { style } from './terminal/print.ts'
 
 const showEngine = ([model, { engine, quality, pull }]: [string, EngineStatus]): string => {
-  const mark = showMark(engine === 'none' ? 'failed' : pull === undefined ? 'ok' : 'absent')
-  const better = pull === undefined ? '' : `  → ${engine === 'none' ? '' : 'better: '}${pull}`
-  return `${mark} ${model.padEnd(28)} ${engine}: ${quality}${better}`
+  const isMissing = engine === 'none'
+  const state = isMissing ? 'failed' : pull === undefined ? 'ok' : 'absent'
+  const fix = pull === undefined || isMissing ? pull : `better: ${pull}`
+  return showRow(state, model, { width: 28, detail: `${engine}: ${quality}`, fix })
 }
 
 const checkPrograms = async (environment: Environment) => {
@@ -96,7 +98,8 @@ export const doctor = async ({ isJson }: { isJson: boolean }): Promise<number> =
   const installation = await checkInstallation(environment, services)
   const checks = [...programs, ...services, ...installation]
   const isHealthy = checks.every(({ state }) => state !== 'failed')
-  const section = (title: string, lines: string[]) => (lines.length === 0 ? [] : [title, ...lines, ''])
+  const section = (title: string, lines: string[]) =>
+    lines.length === 0 ? [] : [style('bold', title), ...lines, '']
   process.stdout.write(
     isJson
       ? `${JSON.stringify({ ok: isHealthy, checks, engines })}\n`

@@ -11,13 +11,21 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import OpenAI, { toFile } from 'openai'
+import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { rowOf, watchMethods } from '../../gateway/test/kit/openai-methods.ts'
+import { rowOf } from '../../gateway/test/kit/openai-methods.ts'
 import { reserveDevPorts } from '../../gateway/test/kit/reserve-ports.ts'
-import { probe } from '../../gateway/test/kit/sample-video.ts'
 import { linkRecognitionSets } from '../../local/test/kit/model-directory.ts'
+import {
+  openAiNodeBehaviours,
+  openOpenAi,
+  readSeconds,
+  say,
+  sentence,
+  wordsOfSentence,
+  workedMethods,
+} from '../../tools/clients/openai-node.ts'
 import { checkedInRows, readCompatibility, sortRows } from '../../tools/compatibility.ts'
 
 const run = promisify(execFile)
@@ -71,8 +79,9 @@ const notRun = new Set(
 let directory: string
 let dev: ChildProcess
 let client: OpenAI
+let serviceUrl: string
+let apiKey: string
 let environment: Record<string, string | undefined>
-const worked = new Set<string>()
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-openai-'))
@@ -94,10 +103,9 @@ beforeAll(async () => {
   const { url, keys } = JSON.parse(output) as { url: string; keys: { payg: string } }
   // The package reads these itself.
   environment = { ...outer, OPENAI_BASE_URL: `${url}/openai/v1`, OPENAI_API_KEY: keys.payg }
-  client = watchMethods(
-    new OpenAI({ baseURL: `${url}/openai/v1`, apiKey: keys.payg, timeout: 600_000 }),
-    worked,
-  )
+  serviceUrl = url
+  apiKey = keys.payg
+  client = openOpenAi(url, apiKey)
 })
 
 afterAll(async () => {
@@ -108,20 +116,9 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-const secondsOf = async (file: string): Promise<number> => {
-  const args = ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', file]
-  return Number((await run('ffprobe', args)).stdout)
-}
-
-const sentence = 'The ships left the harbour at first light.'
-const words = /ships|harbou?r|light/i
-
-const say = async (voice: string, input: string, model = 'tts-1'): Promise<Buffer> =>
-  Buffer.from(await (await client.audio.speech.create({ model, voice, input })).arrayBuffer())
-
 let speech: Promise<Buffer> | undefined
 /** The sentence, spoken once for all tests. */
-const spoken = () => (speech ??= say('alloy', sentence))
+const spoken = () => (speech ??= say(client, 'alloy', sentence))
 
 describe('examples of the package', () => {
   const examples = documented.flatMap(examplesIn)
@@ -149,11 +146,11 @@ describe('examples of the package', () => {
 
   const checks: Record<string, (folder: string) => Promise<void>> = {
     'audio.speech.create': async (folder) => {
-      expect(await secondsOf(join(folder, 'content'))).toBeGreaterThan(0.2)
+      expect(await readSeconds(join(folder, 'content'))).toBeGreaterThan(0.2)
     },
     'audio.transcriptions.create': async (folder) => {
       const { text } = JSON.parse(await readFile(join(folder, 'transcription'), 'utf8')) as { text: string }
-      expect(text).toMatch(words)
+      expect(text).toMatch(wordsOfSentence)
     },
   }
 
@@ -204,8 +201,8 @@ describe('documented names', () => {
       expect(await quote.json(), voice).toMatchObject({ object: 'quote', fits: true })
     }
     const file = join(directory, 'verse.mp3')
-    await writeFile(file, await say('verse', 'Yes.'))
-    expect(await secondsOf(file)).toBeGreaterThan(0.1)
+    await writeFile(file, await say(client, 'verse', 'Yes.'))
+    expect(await readSeconds(file)).toBeGreaterThan(0.1)
     const asObject = { model: 'gpt-4o-mini-tts', input: 'Yes.', voice: { id: 'coral' } }
     expect((await client.audio.speech.create(asObject)).status).toBe(200)
   })
@@ -227,121 +224,10 @@ describe('documented names', () => {
 })
 
 describe('methods', () => {
-  const completed = async (id: string): Promise<OpenAI.Video> => {
-    let video = await client.videos.retrieve(id)
-    const read = async () => {
-      video = await client.videos.retrieve(id)
-      return video.status
-    }
-    await expect.poll(read, { interval: 500 }).toMatch(/^(completed|failed)$/)
-    expect(video).toMatchObject({ status: 'completed', error: null })
-    return video
-  }
-
-  test('a video is created from a prompt alone, read, downloaded, remixed, edited, listed and deleted', async () => {
-    const { id } = await client.videos.create({ prompt: 'A whale swims through a calm sea at sunset' })
-    expect(await completed(id)).toMatchObject({ seconds: '4', size: '720x1280' })
-    const file = join(directory, 'video.mp4')
-    const content = await client.videos.downloadContent(id)
-    await writeFile(file, Buffer.from(await content.arrayBuffer()))
-    const { seconds, ...shape } = await probe(file)
-    expect(shape).toEqual({ codec: 'h264', soundCodec: 'aac', width: 720, height: 1280 })
-    expect(seconds).toBeCloseTo(4, 1)
-    for (const variant of ['thumbnail', 'spritesheet'] as const) {
-      const image = await client.videos.downloadContent(id, { variant })
-      expect(image.headers.get('content-type')).toMatch(/^image\//)
-    }
-    const remix = await client.videos.remix(id, { prompt: 'The same at night' })
-    const edit = await client.videos.edit({ prompt: 'The same in the rain', video: { id } })
-    // gateway/test/journeys/remix-and-characters.test.ts shows that such a video is completed.
-    for (const made of [remix, edit]) {
-      expect(made).toMatchObject({ status: 'queued', remixed_from_video_id: id })
-      await client.post(`/videos/${made.id}/cancel`)
-    }
-    const listed = []
-    for await (const video of client.videos.list({ limit: 2 })) listed.push(video.id)
-    expect(listed).toEqual([edit.id, remix.id, id])
-    expect(await client.videos.delete(remix.id)).toMatchObject({ id: remix.id, deleted: true })
-  })
-
-  test('a video starts from an image, given as a file or as a data URL', async () => {
-    const file = join(directory, 'image.png')
-    await run('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'color=teal:s=720x1280', '-frames:v', '1', file])
-    const image = await readFile(file)
-    const uploaded = await toFile(image, 'image.png', { type: 'image/png' })
-    const url = `data:image/png;base64,${image.toString('base64')}`
-    for (const reference of [uploaded, { image_url: url }]) {
-      const order = { prompt: 'A wave', input_reference: reference }
-      const quote = await client.videos.create(order, { query: { dry_run: 'true' } })
-      expect(quote).toMatchObject({ object: 'quote', fits: true })
-    }
-  })
-
-  test('speech is streamed as events, transcribed as a stream and with words, and translated', async () => {
-    const events = await client.audio.speech.create({
-      ...{ model: 'gpt-4o-mini-tts', voice: 'sage', input: 'Yes.', stream_format: 'sse' },
-      ...{ instructions: 'Whisper.', response_format: 'wav', speed: 1.5 },
-    })
-    expect(await events.text()).toMatch(/speech\.audio\.delta[^]*speech\.audio\.done/)
-
-    const file = async () => toFile(await spoken(), 'speech.mp3')
-    let streamed = ''
-    const order = { model: 'gpt-4o-mini-transcribe', file: await file(), stream: true } as const
-    for await (const event of await client.audio.transcriptions.create(order)) {
-      if (event.type === 'transcript.text.delta') streamed += event.delta
-    }
-    expect(streamed).toMatch(words)
-    const timed = { model: 'whisper-1', file: await file() } as const
-    const verbose = await client.audio.transcriptions.create({
-      ...{ ...timed, response_format: 'verbose_json', timestamp_granularities: ['word', 'segment'] },
-    })
-    expect(verbose.words?.length).toBeGreaterThan(3)
-    expect((await client.audio.translations.create(timed)).text).toMatch(words)
-  })
-
-  test('a spoken question gets a spoken answer', async () => {
-    const { choices } = await client.chat.completions.create({
-      model: 'gpt-audio',
-      modalities: ['text', 'audio'],
-      audio: { voice: 'marin', format: 'wav' },
-      messages: [{ role: 'user', content: 'Is a golden retriever a good family dog?' }],
-    })
-    const file = join(directory, 'answer.wav')
-    await writeFile(file, Buffer.from(choices[0]?.message.audio?.data ?? '', 'base64'))
-    expect(await secondsOf(file)).toBeGreaterThan(0.5)
-  })
-
-  test('a text is answered whole, as a stream, parsed, and with functions that have no effect', async () => {
-    const { completions } = client.chat
-    const ask = {
-      model: 'gpt-audio',
-      messages: [{ role: 'user' as const, content: 'Is a dog a good pet?' }],
-    }
-    for (const answered of [
-      await completions.stream(ask).finalChatCompletion(),
-      await completions.parse(ask),
-    ]) {
-      expect(answered.choices[0]?.message.content).toMatch(/\w/)
-    }
-    const tool = {
-      name: 'now',
-      description: 'The time.',
-      parameters: {},
-      function: () => 'noon',
-      parse: String,
-    }
-    const runner = completions.runTools({ ...ask, tools: [{ type: 'function', function: tool }] })
-    expect(await runner.finalContent()).toMatch(/\w/)
-  })
-
-  test('the models are listed', async () => {
-    const names: string[] = []
-    for await (const { id } of client.models.list()) names.push(id)
-    expect(names).toEqual(expect.arrayContaining(['sora-2', 'tts-1', 'whisper-1', 'gpt-audio']))
-  })
+  test.each(openAiNodeBehaviours)('$name', (behaviour) => behaviour.run(serviceUrl, apiKey))
 
   test('docs/compatibility.json has exactly the methods that worked here', () => {
-    const found = [...worked].map((call) => rowOf(provedBy, call, 'works', notes[call]))
+    const found = [...workedMethods].map((call) => rowOf(provedBy, call, 'works', notes[call]))
     expect(sortRows(found)).toEqual(sortRows(checkedInRows(provedBy, found)))
   })
 })

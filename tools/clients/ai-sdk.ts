@@ -290,7 +290,7 @@ export const aiSdkOpenAi: ClientLibrary = {
         const openai = createOpenAI({ baseURL: `${baseUrl}/openai/v1`, apiKey: key })
         const error = await failureOf(generateText({ model: openai(chatModel), prompt: 'Hello' }))
         assert.deepEqual([error.statusCode, error.isRetryable], [404, false])
-        assert.match(error.message, /responses/)
+        assert.match(error.message, /Responses API/)
       },
     },
     {

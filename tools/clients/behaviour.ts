@@ -1,32 +1,51 @@
-/** What a client library does against a running service. */
-interface Behaviour {
+/** What a client library does with a running service. */
+import type { CompatibilityRow, Library } from '../compatibility.ts'
+
+export interface Behaviour {
   /** A sentence about what holds. */
   name: string
-  /** The functions of the library that it calls. */
-  calls: string[]
-  /** What a caller of these functions gets. */
-  result: 'works' | 'rejected'
-  /** Why it is rejected, or what is different. */
-  note?: string
   /** Throws if it does not hold. The base URL has no path. */
   run: (baseUrl: string, key: string) => Promise<void>
 }
 
-export interface ClientLibrary {
-  library: string
-  version: string
-  behaviours: Behaviour[]
+/** A behaviour from which the rows of its calls in the table of compatibility are made. */
+export interface ListedBehaviour extends Behaviour {
+  /** The functions of the library that it calls. */
+  calls: string[]
+  /** What a caller of these functions gets. */
+  result: CompatibilityRow['result']
+  /** Why it is rejected, or what is different. */
+  note?: string
 }
 
-/** A row of the table of compatibility. */
-interface CompatibilityRow {
-  library: string
+export interface ClientLibrary {
+  library: Library
   version: string
-  call: string
-  result: Behaviour['result']
-  note: string
-  /** The test that ran it. */
-  provedBy: string
+  behaviours: ListedBehaviour[]
+}
+
+export interface BehaviourResult {
+  name: string
+  /** Undefined if it is as described. */
+  problem?: string
+}
+
+/** Runs behaviours one after another. */
+export const runBehaviours = async (
+  behaviours: Behaviour[],
+  baseUrl: string,
+  key: string,
+): Promise<BehaviourResult[]> => {
+  const results: BehaviourResult[] = []
+  for (const { name, run } of behaviours) {
+    try {
+      await run(baseUrl, key)
+      results.push({ name })
+    } catch (error) {
+      results.push({ name, problem: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return results
 }
 
 /** A call with several behaviours has the notes of all of them. */

@@ -1,6 +1,6 @@
 /** `@kinora/client` in any runtime: a file that Node, Bun, Deno and a page run as it is bundled. */
 import { isKinoraError, Kinora } from '../../client/src/index.ts'
-import type { Behaviour } from './behaviours.ts'
+import type { ListedBehaviour } from './behaviour.ts'
 
 const demand = (holds: boolean, otherwise: string) => {
   if (!holds) throw new Error(otherwise)
@@ -12,9 +12,11 @@ const openClient = (baseUrl: string, apiKey: string) => new Kinora({ baseUrl, ap
 /** The four characters after the size of the first box of an MP4. */
 const isMp4 = (bytes: Uint8Array) => new TextDecoder().decode(bytes.slice(4, 8)) === 'ftyp'
 
-export const behaviours: Behaviour[] = [
+export const kinoraBehaviours: ListedBehaviour[] = [
   {
     name: 'videos.run reports progress and returns a file',
+    calls: ['videos.run'],
+    result: 'works',
     run: async (baseUrl, key) => {
       const states: string[] = []
       const kinora = openClient(baseUrl, key)
@@ -28,6 +30,8 @@ export const behaviours: Behaviour[] = [
   },
   {
     name: 'videos.list is an iterator over pages',
+    calls: ['videos.create', 'videos.cancel', 'videos.list'],
+    result: 'works',
     run: async (baseUrl, key) => {
       const kinora = openClient(baseUrl, key)
       const made = [await kinora.videos.create(order), await kinora.videos.create(order)]
@@ -42,6 +46,8 @@ export const behaviours: Behaviour[] = [
   },
   {
     name: 'speech.create streams audio',
+    calls: ['speech.create'],
+    result: 'works',
     run: async (baseUrl, key) => {
       const kinora = openClient(baseUrl, key)
       const speech = await kinora.speech.create({
@@ -53,6 +59,8 @@ export const behaviours: Behaviour[] = [
   },
   {
     name: 'an image is uploaded as a stream',
+    calls: ['videos.create'],
+    result: 'works',
     run: async (baseUrl, key) => {
       const base64 =
         'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -64,6 +72,8 @@ export const behaviours: Behaviour[] = [
   },
   {
     name: 'an error has its code, parameter and request id',
+    calls: ['videos.create'],
+    result: 'works',
     run: async (baseUrl, key) => {
       const seconds = 11 as 4
       const error: unknown = await openClient(baseUrl, key)
@@ -78,6 +88,8 @@ export const behaviours: Behaviour[] = [
   },
   {
     name: 'a signal stops following a video',
+    calls: ['videos.run'],
+    result: 'works',
     run: async (baseUrl, key) => {
       const kinora = openClient(baseUrl, key)
       const stop = new AbortController()

@@ -8,6 +8,8 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import type { ClientLibrary } from './behaviour.ts'
+
 const run = promisify(execFile)
 const snippets = join(import.meta.dirname, '../../docs/snippets')
 
@@ -17,12 +19,6 @@ interface Workplace {
   start: (snippet: string, environment: Record<string, string>) => ChildProcess
   directory: string
   service: (path: string, body?: FormData) => Promise<Record<string, unknown>>
-}
-
-interface Behaviour {
-  name: string
-  /** `url` is that of the service, without a path. Throws if the library does not do what the name says. */
-  run: (url: string, key: string) => Promise<void>
 }
 
 const pythonRoot = (): string => {
@@ -110,21 +106,32 @@ const receiveWebhook = async ({ start, service }: Workplace) => {
   }
 }
 
-/** The behaviours, with the snippets that each runs. */
-const steps: [name: string, snippets: string[], work: (place: Workplace) => Promise<void>][] = [
-  [
-    'videos.create_and_poll, videos.download_content',
-    ['create_video.py'],
-    async ({ python, directory }) => {
+interface Step {
+  name: string
+  calls: string[]
+  note?: string
+  /** The example that it runs. */
+  snippet: string
+  work: (place: Workplace) => Promise<void>
+}
+
+const steps: Step[] = [
+  {
+    name: 'a video is created, followed and downloaded',
+    calls: ['videos.create_and_poll', 'videos.download_content'],
+    snippet: 'create_video.py',
+    work: async ({ python, directory }) => {
       const output = await python('create_video.py')
       check(output.startsWith('completed vidB-2:'), 'the video was not completed', output)
       isLargerThan(join(directory, 'whale.mp4'), 10_000)
     },
-  ],
-  [
-    'videos.create with an image, metadata and an Idempotency-Key',
-    ['video_from_image.py'],
-    async ({ python, directory, service }) => {
+  },
+  {
+    name: 'a video starts from an image, with metadata, and is created once for an Idempotency-Key',
+    calls: ['videos.create'],
+    note: '`metadata` in `extra_body`, `Idempotency-Key` in `extra_headers`',
+    snippet: 'video_from_image.py',
+    work: async ({ python, directory, service }) => {
       const image = ['-f', 'lavfi', '-i', 'color=teal:s=1280x720', '-frames:v', '1', 'island.png']
       await run('ffmpeg', ['-loglevel', 'error', ...image], { cwd: directory })
       const output = await python('video_from_image.py')
@@ -133,67 +140,89 @@ const steps: [name: string, snippets: string[], work: (place: Workplace) => Prom
       check(repeated === output, 'the repetition created another video', repeated)
       await service(`/v1/videos/${output.split(' ')[0]}/cancel`, new FormData())
     },
-  ],
-  [
-    'a quote',
-    ['quote_video.py'],
-    async ({ python }) => {
+  },
+  {
+    name: 'a quote has the price and creates nothing',
+    calls: ['post'],
+    note: 'for quotes and transcription tasks',
+    snippet: 'quote_video.py',
+    work: async ({ python }) => {
       const output = await python('quote_video.py')
       check(output === '0.4 USD True\n', 'the quote is wrong', output)
     },
-  ],
-  ['audio.speech, streamed to a file', ['create_speech.py'], speak],
-  [
-    'audio.transcriptions as subtitles and with segments',
-    ['create_transcription.py'],
-    async (place) => {
+  },
+  {
+    name: 'speech is streamed to a file',
+    calls: ['audio.speech.with_streaming_response.create'],
+    snippet: 'create_speech.py',
+    work: speak,
+  },
+  {
+    name: 'a recording becomes subtitles, and segments with times',
+    calls: ['audio.transcriptions.create'],
+    snippet: 'create_transcription.py',
+    work: async (place) => {
       await speak(place)
       const output = await place.python('create_transcription.py')
       check(/-->[^]*first light[^]*\n[\d.]+ [\d.]+ .*first light/i.test(output), 'the text is wrong', output)
     },
-  ],
-  [
-    'transcription of a long recording',
-    ['transcription_task.py'],
-    async (place) => {
+  },
+  {
+    name: 'a long recording is transcribed by a task',
+    calls: ['get', 'post'],
+    snippet: 'transcription_task.py',
+    work: async (place) => {
       await speak(place)
       const output = await place.python('transcription_task.py')
       check(/first light/i.test(output), 'the text is wrong', output)
     },
-  ],
-  ['webhooks.unwrap', ['receive_webhooks.py'], receiveWebhook],
-  [
-    'errors with status, code, parameter and hint',
-    ['handle_errors.py'],
-    async ({ python }) => {
+  },
+  {
+    name: 'a webhook is received and verified',
+    calls: ['webhooks.unwrap'],
+    snippet: 'receive_webhooks.py',
+    work: receiveWebhook,
+  },
+  {
+    name: 'an error has its status, code, parameter, request id and hint',
+    calls: ['videos.create'],
+    snippet: 'handle_errors.py',
+    work: async ({ python }) => {
       const output = await python('handle_errors.py')
       check(/^400 invalid_parameter seconds req_\S+\nCorrect/.test(output), 'the error is wrong', output)
     },
-  ],
-  [
-    'two videos at once with the async client',
-    ['create_videos_async.py'],
-    async ({ python, directory }) => {
+  },
+  {
+    name: 'two videos are made at once by the async client',
+    calls: ['videos.create_and_poll', 'videos.download_content'],
+    note: 'also with `AsyncOpenAI`',
+    snippet: 'create_videos_async.py',
+    work: async ({ python, directory }) => {
       await python('create_videos_async.py')
       for (const name of ['video-0.mp4', 'video-1.mp4']) isLargerThan(join(directory, name), 10_000)
     },
-  ],
+  },
 ]
 
-/** The examples that a behaviour runs. */
-export const pythonSnippets = steps.flatMap(([, names]) => names)
-
-/** The behaviours of the library. They may run in any order. */
-export const pythonBehaviours: Behaviour[] = steps.map(([name, , work]) => ({
-  name,
-  run: (url, key) => withWorkplace(url, key, work),
-}))
+/** The examples that the behaviours run. */
+export const pythonSnippets = steps.map(({ snippet }) => snippet)
 
 /** The version of the library in PYTHON_ROOT. */
-export const readPythonVersion = async (): Promise<string> => {
+const readVersion = async (): Promise<string> => {
   const program = 'import openai; print(openai.__version__)'
   const { stdout } = await run('chroot', [pythonRoot(), 'python3', '-c', program], {
     env: { PATH: '/usr/sbin:/usr/bin:/bin' },
   })
   return stdout.trim()
 }
+
+/** The behaviours may run in any order. */
+export const readPythonLibrary = async (): Promise<ClientLibrary> => ({
+  library: 'openai-python',
+  version: await readVersion(),
+  behaviours: steps.map(({ name, calls, note, work }) => ({
+    ...{ name, calls, result: 'works' },
+    ...(note !== undefined && { note }),
+    run: (url, key) => withWorkplace(url, key, work),
+  })),
+})

@@ -1,6 +1,6 @@
 /** Runs the behaviours of `@kinora/client` in the runtime that started it, and prints the results as JSON. */
-import { runBehaviours } from './behaviours.ts'
-import { behaviours } from './kinora.ts'
+import { runBehaviours } from './behaviour.ts'
+import { kinoraBehaviours } from './kinora.ts'
 
 const [baseUrl = '', key = ''] = process.argv.slice(2)
-console.log(JSON.stringify(await runBehaviours(behaviours, baseUrl, key)))
+console.log(JSON.stringify(await runBehaviours(kinoraBehaviours, baseUrl, key)))

@@ -1,3 +1,5 @@
+import { isTerminal, style, wrapFrom, type Style } from '../terminal/print.ts'
+
 /** `absent` means that an optional part is missing, and `warning` that something will soon fail or is unsafe. */
 export interface Check {
   name: string
@@ -31,9 +33,26 @@ export const codeOf = (error: unknown): string => {
   return cause?.code ?? code ?? ''
 }
 
-const marks = { ok: '✓', warning: '▲', failed: '✗', absent: '–' }
+const marks: Record<Check['state'], { sign: string; style: Style }> = {
+  ok: { sign: '✓', style: 'green' },
+  warning: { sign: '▲', style: 'yellow' },
+  failed: { sign: '✗', style: 'red' },
+  absent: { sign: '–', style: 'dim' },
+}
 
-export const showMark = (state: Check['state']): string => marks[state]
+/** A line of a report. On a terminal, what to do is below, and both are wrapped. */
+export const showRow = (
+  state: Check['state'],
+  name: string,
+  { width, detail, fix }: { width: number; detail: string; fix: string | undefined },
+): string => {
+  const { sign, style: signStyle } = marks[state]
+  const column = width + 3
+  const begin = `${style(signStyle, sign)} ${name.padEnd(width)} ${wrapFrom(column, detail)}`
+  if (fix === undefined) return begin
+  if (!isTerminal()) return `${begin}  → ${fix}`
+  return `${begin}\n${' '.repeat(column)}${style('cyan', '→')} ${wrapFrom(column + 2, fix)}`
+}
 
 export const showCheck = ({ name, state, detail, fix }: Check): string =>
-  `${marks[state]} ${name.padEnd(15)} ${detail}${fix === undefined ? '' : `  → ${fix}`}`
+  showRow(state, name, { width: 15, detail, fix })

@@ -5,7 +5,7 @@ import { connectOperator } from '../connection/connect-operator.ts'
 import type { OperatorInput } from '../connection/find-operator.ts'
 import { confirmChange } from '../terminal/ask.ts'
 import { formatMoney, formatTime, styleOfStatus } from '../terminal/format.ts'
-import { cleanText, print, printJson, style, tell } from '../terminal/print.ts'
+import { cleanText, isTerminal, print, printJson, style, tell, wrapFrom } from '../terminal/print.ts'
 import { printTable } from '../terminal/text-table.ts'
 import { findAccountId } from './find-named.ts'
 import { omitAbsent, readAmount } from './read-amount.ts'
@@ -53,8 +53,9 @@ export const explainTask = async (input: OneInput): Promise<void> => {
   const explanation = await admin.tasks.explain(input.id)
   if (input.json) return printJson(explanation)
   const [first = '', ...others] = explanation.sentences.map(cleanText)
-  print(style('bold', first))
-  for (const sentence of others) print(sentence)
+  print(style('bold', wrapFrom(0, first)))
+  // On a terminal the sentences are apart, because each may take several lines.
+  for (const sentence of others) print(isTerminal() ? `\n${wrapFrom(0, sentence)}` : sentence)
 }
 
 export const retryTask = async (input: OneInput): Promise<void> => {

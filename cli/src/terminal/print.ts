@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 
 import { escapeControls } from '../frame/safe-text.ts'
+import { wrapText } from './columns.ts'
 
 export type Style = Parameters<typeof styleText>[0]
 
@@ -13,6 +14,12 @@ export const isTerminal = (): boolean => process.stdout.isTTY
 /** Styles a text for stdout, if that is a terminal that shows colours. */
 export const style = (styles: Style, text: string): string =>
   styleText(styles, text, { stream: process.stdout })
+
+/** Wraps a text that is printed from a column of a terminal on: between words, with its other lines below the first. */
+export const wrapFrom = (column: number, text: string): string =>
+  isTerminal()
+    ? wrapText(text, Math.max(20, process.stdout.columns - column)).join(`\n${' '.repeat(column)}`)
+    : text
 
 // A reader that has seen enough, such as `head`, closes the pipe. Nothing has failed then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,6 +1,7 @@
 /** What happens with a finished video: it is saved, shown, opened, or its link is printed. */
 import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { styleText } from 'node:util'
 
 import type { FinishedVideo, Kinora, MediaFile } from '@kinora/client'
 
@@ -53,7 +54,7 @@ const readCost = async (kinora: Kinora, id: string): Promise<string[]> => {
 
 const describeReady = async (kinora: Kinora, video: FinishedVideo, startedMs: number | undefined) =>
   [
-    `✓ ${video.model} · ${video.seconds} s · ${video.size}`,
+    `${styleText('green', '✓', { stream: process.stderr })} ${video.model} · ${video.seconds} s · ${video.size}`,
     ...(startedMs === undefined ? [] : [`made in ${formatSeconds((performance.now() - startedMs) / 1000)}`]),
     ...(await readCost(kinora, video.id)),
   ].join(' · ')

@@ -114,8 +114,11 @@ export const listen = async (input: ListenInput): Promise<void> => {
   const secret = url === undefined ? '' : (await kinora.webhooks.secret.get()).secret
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-  tell(`Listening to ${service.url}${url === undefined ? '' : `, forwarding to ${url}`}. Stop with Ctrl-C.`)
-  if (url !== undefined) tell(`Verify the signatures with ${secret}`)
+  tell(`Listening to ${service.url}. Stop with Ctrl-C.`)
+  if (url !== undefined) {
+    tell(`Forwarding to ${url}`)
+    tell(`Verify the signatures with ${secret}`)
+  }
   try {
     for await (const event of kinora.events.list({ stream: true }, { signal: stop.signal })) {
       if (types !== undefined && !types.has(event.type)) continue
