@@ -1,13 +1,9 @@
 /** What commands print: results on stdout, everything else on stderr. */
 import { styleText } from 'node:util'
 
+import { removeControls, toJsonLine } from './clean-text.ts'
+
 export type Style = Parameters<typeof styleText>[0]
-
-/** Control characters of a text that somebody else wrote could drive the terminal. */
-const clean = (text: string): string => text.replaceAll(/\p{Cc}(?<![\t\n])/gu, '')
-
-/** Cleans a text of the service, such as a prompt or a name, for the terminal. */
-export const cleanText = (text: string): string => clean(text).replaceAll(/\s+/g, ' ').trim()
 
 export const isTerminal = (): boolean => process.stdout.isTTY
 
@@ -20,15 +16,21 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 })
+// Both may be the same pipe.
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 
 export const print = (line: string): void => {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${removeControls(line, true)}\n`)
 }
 
 /** One line of JSON. */
-export const printJson = (value: unknown): void => print(JSON.stringify(value))
+export const printJson = (value: unknown): void => {
+  process.stdout.write(`${toJsonLine(value)}\n`)
+}
 
 /** A message to the person, which is not part of the result. */
 export const tell = (line: string): void => {
-  process.stderr.write(`${line}\n`)
+  process.stderr.write(`${removeControls(line, true)}\n`)
 }

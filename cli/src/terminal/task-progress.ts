@@ -4,6 +4,7 @@
  */
 import { styleText } from 'node:util'
 
+import { cleanText } from './clean-text.ts'
 import { formatRange, formatSeconds } from './format.ts'
 import { fitText } from './text-width.ts'
 
@@ -38,7 +39,7 @@ const stages: Record<string, string> = {
   failed: 'Failed',
 }
 
-const nameStage = ({ status }: TaskState) => stages[status] ?? status
+const nameStage = ({ status }: TaskState) => stages[status] ?? cleanText(status)
 
 const describeQueue = ({ queue_position: position }: TaskState) =>
   position === undefined ? [] : [position.max === 0 ? 'next' : `${formatRange(position)} before it`]

@@ -2,9 +2,9 @@ import { stripVTControlCharacters } from 'node:util'
 
 import { expect, test } from 'vitest'
 
+import { cleanText } from './clean-text.ts'
 import { formatMoney, formatSeconds } from './format.ts'
 import { drawPicture, findPictureProtocol } from './picture.ts'
-import { cleanText } from './print.ts'
 import { createTaskProgress, describeState } from './task-progress.ts'
 import { formatTable } from './text-table.ts'
 import { fitText, measureText } from './text-width.ts'

@@ -1,5 +1,6 @@
 /** A table that fits the terminal. Elsewhere the cells are separated by tabs, complete and without a header. */
-import { cleanText, print, style, type Style } from './print.ts'
+import { cleanText } from './clean-text.ts'
+import { print, style, type Style } from './print.ts'
 import { fitText, measureText } from './text-width.ts'
 
 export interface Column<Row> {

@@ -5,7 +5,8 @@ import { eventTypeNames } from '@kinora/contract/webhook-events'
 import { connect } from '../connection/connect.ts'
 import { didYouMean } from '../frame/suggest.ts'
 import { UsageError } from '../frame/usage-error.ts'
-import { cleanText, print, printJson, style, tell } from '../terminal/print.ts'
+import { cleanText } from '../terminal/clean-text.ts'
+import { print, printJson, style, tell } from '../terminal/print.ts'
 import { signWebhook } from './sign.ts'
 
 interface ListenInput {
@@ -22,7 +23,9 @@ const readForwardUrl = (text: string | undefined): string | undefined => {
   if (text === undefined) return undefined
   const given = /^\d+$/.test(text) ? `localhost:${text}` : text
   const url = /^https?:\/\//.test(given) ? given : `http://${given}`
-  if (URL.canParse(url)) return url
+  const { username, protocol } = URL.canParse(url) ? new URL(url) : { username: '?' }
+  if (username === '' && (protocol === 'http:' || protocol === 'https:') && !/:\/\/.*:\/\//.test(url))
+    return url
   throw new UsageError(`--forward-to must be a URL such as localhost:3000/webhooks, got "${text}".`)
 }
 

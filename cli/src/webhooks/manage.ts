@@ -9,8 +9,9 @@ import type {
 import { connect } from '../connection/connect.ts'
 import { exitCodes } from '../frame/exit-code.ts'
 import { UsageError } from '../frame/usage-error.ts'
+import { cleanText } from '../terminal/clean-text.ts'
 import { formatTime } from '../terminal/format.ts'
-import { cleanText, print, printJson, type Style } from '../terminal/print.ts'
+import { print, printJson, type Style } from '../terminal/print.ts'
 import { printTable } from '../terminal/text-table.ts'
 
 interface CommonInput {
