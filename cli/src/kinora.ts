@@ -25,8 +25,10 @@ const words = process.argv.slice(2)
 try {
   process.exitCode = await runWords({ version, commands, nouns }, words)
 } catch (error) {
+  const { escapeControls } = await import('./frame/safe-text.ts')
   const { text, exitCode } = describeError(error)
-  process.stderr.write(`${text}\n`)
+  // It may have the words of a service, a provider or a file.
+  process.stderr.write(`${escapeControls(text)}\n`)
   const { isRole, waitIfTold } = await import('./role.ts')
   if (exitCode === 78 && isRole(words[0])) await waitIfTold()
   // An open IPC channel to the parent process would keep this one alive.

@@ -1,6 +1,7 @@
 /** Makes the methods from the generated table. */
 import { encodeBody, encodeQuery } from './encode-body.ts'
 import { createEventStream, type ServerEvent } from './event-stream.ts'
+import { KinoraError } from './kinora-error.ts'
 import { createList } from './list.ts'
 import { createMediaFile } from './media-file.ts'
 import type { RequestOptions, Send, SentRequest } from './transport.ts'
@@ -28,12 +29,17 @@ const formsOf = (flags: string) => {
   return flags.includes('f') ? 'yes' : 'no'
 }
 
+/** URLs do not keep an empty part or dots, so such a request would be one for something else. */
+const encodePathPart = (name: string, value: unknown): string => {
+  if (typeof value !== 'string' || /^\.{0,2}$/.test(value))
+    throw new KinoraError('invalid_parameter', `${name} must be the id of something, not '${String(value)}'.`)
+  return encodeURIComponent(value).replaceAll('%3A', ':')
+}
+
 /** The request of a call: path parameters first, then the parameters, then the options. */
 const buildRequest = ({ method, path, flags }: Row, given: unknown[]) => {
   const rest = [...given]
-  const filled = path.replaceAll(/\{\w+\}/g, () =>
-    encodeURIComponent(String(rest.shift())).replaceAll('%3A', ':'),
-  )
+  const filled = path.replaceAll(/\{\w+\}/g, (name) => encodePathPart(name, rest.shift()))
   const params = (/[qb]/.test(flags) ? (rest.shift() ?? {}) : {}) as Params
   const options = (rest[0] ?? {}) as RequestOptions
   const hasBody = flags.includes('b')

@@ -1,4 +1,4 @@
-/** The settings that the environment gives, in Node, Bun and Deno. */
+/** The settings that the environment gives where the program does not, in Node, Bun and Deno. */
 
 interface Settings {
   url?: string
@@ -15,12 +15,17 @@ const readVariable = (name: string): string | undefined => {
   }
 }
 
-/** The key of another service is never sent here: `OPENAI_API_KEY` counts only together with `OPENAI_BASE_URL`. */
-export const readEnvironment = (): Settings => {
-  const own = { url: readVariable('KINORA_URL'), apiKey: readVariable('KINORA_API_KEY') }
+/** OpenAI itself has another API, and gets no key and no prompt. */
+const isOpenAi = (url: string) => /^(https?:\/\/)?[^/]*\bopenai\.com([:/]|$)/i.test(url)
+
+/** An address and its key belong together: neither is combined with one that was given elsewhere. */
+export const readEnvironment = (given: { baseUrl?: string; apiKey?: string }): Settings => {
+  const own = {
+    url: given.baseUrl ?? readVariable('KINORA_URL'),
+    apiKey: given.apiKey ?? readVariable('KINORA_API_KEY'),
+  }
   const other = { url: readVariable('OPENAI_BASE_URL'), apiKey: readVariable('OPENAI_API_KEY') }
-  const isOther = own.url === undefined && other.url !== undefined
-  const url = own.url ?? other.url
-  const apiKey = own.apiKey ?? (isOther ? other.apiKey : undefined)
+  const isOther = own.url === undefined && own.apiKey === undefined && other.url !== undefined
+  const { url, apiKey } = isOther && !isOpenAi(other.url ?? '') ? other : own
   return { ...(url !== undefined && { url }), ...(apiKey !== undefined && { apiKey }) }
 }

@@ -14,15 +14,45 @@ export interface ServerEvent {
 /** The service sends something every 15 seconds, so a connection that is silent for longer is dead. */
 const silenceMsMax = 40_000
 
+/** Longer events are not collected in memory. Audio of a chat is the largest. */
+const eventCharactersMax = 100_000_000
+const retryMsMax = 60_000
+
 const readEvent = (lines: string[]): ServerEvent => {
   const event: ServerEvent = {}
   for (const line of lines) {
-    const [, name, value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? []
+    // Text may have line separators of Unicode, which do not end a line here.
+    const [, name, value = ''] = /^(\w+): ?(.*)$/s.exec(line) ?? []
     if (name === 'data') event.data = event.data === undefined ? value : `${event.data}\n${value}`
     if (name === 'id' || name === 'event') event[name] = value
-    if (name === 'retry') event.retryMs = Number(value)
+    if (name === 'retry' && /^\d+$/.test(value)) event.retryMs = Math.min(Number(value), retryMsMax)
   }
   return event
+}
+
+/** Divides text into the lines of events. What has no end yet is not searched again when more arrives. */
+const createLineReader = () => {
+  let lines: string[] = []
+  let line = ''
+  let characters = 0
+  return function* (text: string): Generator<string[]> {
+    const [first = '', ...others] = text.split('\n')
+    line += first
+    characters += first.length
+    for (const next of others) {
+      const ended = line.endsWith('\r') ? line.slice(0, -1) : line
+      if (ended !== '') lines.push(ended)
+      else if (lines.length > 0) {
+        yield lines
+        lines = []
+        characters = 0
+      }
+      line = next
+      characters += next.length
+    }
+    if (characters > eventCharactersMax)
+      throw new KinoraError('invalid_response', 'An event of the stream is too large.')
+  }
 }
 
 /** The events of a body. A comment, which keeps the connection alive, is an event without anything. */
@@ -32,12 +62,12 @@ export async function* readEvents(
 ): AsyncGenerator<ServerEvent> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
+  const readLines = createLineReader()
   let isSilent = false
   const onSilence = () => {
     isSilent = true
     void reader.cancel().catch(() => undefined)
   }
-  let text = ''
   let timer = setTimeout(onSilence, silenceMs)
   try {
     for (;;) {
@@ -45,10 +75,7 @@ export async function* readEvents(
       if (isSilent) throw new KinoraError('timeout', `The stream was silent for ${silenceMs} ms.`)
       if (done) return
       clearTimeout(timer)
-      text += decoder.decode(value, { stream: true })
-      const blocks = text.split(/\r\n\r\n|\n\n/)
-      text = blocks.pop() ?? ''
-      for (const block of blocks) yield readEvent(block.split(/\r?\n/))
+      for (const lines of readLines(decoder.decode(value, { stream: true }))) yield readEvent(lines)
       timer = setTimeout(onSilence, silenceMsMax)
     }
   } catch (error) {

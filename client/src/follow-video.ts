@@ -1,7 +1,7 @@
 /** Follows a video to its end: by its events, or by long polling where a stream does not come through. */
 import { isInterruption, readEventBody, readEvents } from './event-stream.ts'
 import type { Methods, Video, VideoEvent } from './generated/types.ts'
-import { KinoraError } from './kinora-error.ts'
+import { KinoraError, readErrorBody } from './kinora-error.ts'
 import type { Send } from './transport.ts'
 import { backoffMs, wait } from './wait.ts'
 
@@ -20,6 +20,11 @@ const silentStreamsMax = 3
 /** The service sends something within 15 seconds. A proxy that collects the response does not pass it on. */
 const firstByteMsMax = 20_000
 const pollSecondsMax = 25
+/** Beyond these times of the service, its response is lost in between. */
+const graceMs = 30_000
+const waitMsMax = 60_000
+/** A state that does not change is not read more often, in case that something in between does not wait. */
+const pollEveryMs = 1_000
 /** How long the service may be unreachable. */
 const outageMsMax = 300_000
 
@@ -55,11 +60,11 @@ export const followVideo = async (
   let failures = 0
   // The first poll must not wait for a change that has already happened.
   let pollSeconds = 0
-  let aliveAtMs = performance.now()
+  let failingSinceMs: number | undefined
 
   const onAlive = () => {
     failures = 0
-    aliveAtMs = performance.now()
+    failingSinceMs = undefined
   }
   const readStream = async (): Promise<VideoProgress | undefined> => {
     // Reset by an event.
@@ -68,11 +73,17 @@ export const followVideo = async (
       accept: 'text/event-stream',
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     }
-    const body = await send({ ...request, path: `${path}/events`, headers, isStreamed: true }, readEventBody)
+    const body = await send(
+      {
+        ...{ ...request, path: `${path}/events`, headers, isStreamed: true },
+        options: { ...options, timeoutMs: graceMs },
+      },
+      readEventBody,
+    )
     // Nothing follows the last event, so the video has ended.
     if (body === undefined) return await poll(0)
     for await (const { id: eventId, event, data } of readEvents(body, firstByteMsMax)) {
-      if (event === 'error') throw new KinoraError('access_denied', data ?? '', { status: 403 })
+      if (event === 'error') throw readErrorBody(data ?? '', { status: 403 })
       if (data === undefined) continue
       silentStreams = 0
       onAlive()
@@ -84,8 +95,17 @@ export const followVideo = async (
     return undefined
   }
   const poll = async (seconds: number): Promise<VideoProgress | undefined> => {
-    const video = await send({ ...request, path: `${path}?wait=${seconds}&until=change` }, readPolled)
+    const startedMs = performance.now()
+    const video = await send(
+      {
+        ...{ ...request, path: `${path}?wait=${seconds}&until=change` },
+        options: { ...options, timeoutMs: seconds * 1000 + graceMs },
+      },
+      readPolled,
+    )
     onAlive()
+    const isEarly = seconds > 0 && performance.now() - startedMs < pollEveryMs
+    if (isEarly && !isEnded(video)) await wait(pollEveryMs, signal)
     pollSeconds = pollSecondsMax
     onProgress?.(video)
     return isEnded(video) ? video : undefined
@@ -98,11 +118,12 @@ export const followVideo = async (
       if (ended !== undefined) return ended
     } catch (error) {
       signal?.throwIfAborted()
-      const isOutage = performance.now() - aliveAtMs > outageMsMax
+      failingSinceMs ??= performance.now()
+      const isOutage = performance.now() - failingSinceMs > outageMsMax
       if (!isInterruption(error) || isOutage) throw Object.assign(error as Error, { taskId: id })
       const askedMs = error.retryAfter === undefined ? 0 : error.retryAfter * 1000
       pollSeconds = 0
-      await wait(Math.max(askedMs, backoffMs(failures) / 2), signal)
+      await wait(Math.max(Math.min(askedMs, waitMsMax), backoffMs(failures) / 2), signal)
       failures += 1
     }
   }

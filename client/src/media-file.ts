@@ -22,13 +22,25 @@ export type RequestRest = (headers: Record<string, string>) => Promise<Response>
 
 const failuresMax = 8
 
+/** Where a part of a file begins. */
+const readStart = (headers: Headers): number | undefined => {
+  const [, start] = /^bytes (\d+)-/.exec(headers.get('content-range') ?? '') ?? []
+  return start === undefined ? undefined : Number(start)
+}
+
+/** The tag by which the rest can be requested; null if the bytes of this response have other numbers than those of the file. */
+const readTag = ({ status, headers }: Response): string | null => {
+  const tag = headers.get('etag')
+  return status !== 200 || headers.has('content-encoding') || tag?.startsWith('W/') === true ? null : tag
+}
+
 /** The bytes of a response. With `requestRest`, an interruption is followed by a request for the rest. */
 async function* readBytes(
   first: Response,
   requestRest: RequestRest | undefined,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  const tag = first.headers.get('etag')
+  const tag = readTag(first)
   const sizeBytes = readSize(first)
   let reader = first.body?.getReader()
   let received = 0
@@ -41,11 +53,16 @@ async function* readBytes(
             range: `bytes=${received}-`,
             ...(tag !== null && { 'if-range': tag }),
           })
-          if (rest?.status !== 206)
+          const isRest =
+            rest?.status === 206 &&
+            readStart(rest.headers) === received &&
+            rest.headers.get('etag') === tag &&
+            !rest.headers.has('content-encoding')
+          reader = rest?.body?.getReader()
+          if (!isRest)
             throw new KinoraError('invalid_response', 'The file has changed since the download began.', {
               status: 412,
             })
-          reader = rest.body?.getReader()
         }
         for (;;) {
           const { done = true, value } = (await reader?.read()) ?? {}
@@ -114,10 +131,15 @@ export const createMediaFile = (
     bytes: async () => new Uint8Array(await (await blob()).arrayBuffer()),
     save: async (path) => {
       const { fs, files, streams } = getNodeModules('save()')
-      const unfinished = `${path}.${crypto.randomUUID().slice(0, 8)}.part`
+      const bytes = readBytes(response, requestRest, signal)
+      const found = await files.stat(path).catch(() => undefined)
+      // A pipe or a device is not replaced by a file.
+      if (found?.isFile() === false) return streams.pipeline(bytes, fs.createWriteStream(path))
+      const target = found === undefined ? path : await files.realpath(path)
+      const unfinished = `${target}.${crypto.randomUUID().slice(0, 8)}.part`
       try {
-        await streams.pipeline(readBytes(response, requestRest, signal), fs.createWriteStream(unfinished))
-        await files.rename(unfinished, path)
+        await streams.pipeline(bytes, fs.createWriteStream(unfinished, { flags: 'wx' }))
+        await files.rename(unfinished, target)
       } catch (error) {
         await files.rm(unfinished, { force: true })
         throw error

@@ -7,6 +7,7 @@ interface Sent {
   method: string
   url: string
   headers: Headers
+  redirect: RequestInit['redirect']
 }
 
 /** A client whose requests get these responses in turn; a text is a failure of the connection. */
@@ -15,8 +16,8 @@ const clientWith = (...responses: (Response | string)[]) => {
   const kinora = new Kinora({
     baseUrl: 'https://media.example/openai/v1/',
     apiKey: 'sk-test',
-    fetch: async (url, { method = 'GET', headers }) => {
-      sent.push({ method, url: url, headers: new Headers(headers) })
+    fetch: async (url, { method = 'GET', headers, redirect }) => {
+      sent.push({ method, url, headers: new Headers(headers), redirect })
       const response = responses.shift()
       if (response instanceof Response) return response
       throw new TypeError(response ?? 'no further response')
@@ -44,6 +45,39 @@ test('a create is repeated with its key after a lost connection, 429, 5xx and a 
   expect(sent[0]).toMatchObject({ method: 'POST', url: 'https://media.example/v1/videos' })
   const keys = new Set(sent.map(({ headers }) => headers.get('idempotency-key')))
   expect([...keys]).toEqual([expect.stringMatching(/^[\w-]{36}$/)])
+})
+
+test('a key in headers of the caller is the only one, however the name is written', async () => {
+  const { kinora, sent } = clientWith(json({ id: 'video_1' }))
+  await kinora.videos.create(order, { headers: { 'Idempotency-Key': 'order-4711' } })
+  expect(sent[0]?.headers.get('idempotency-key')).toBe('order-4711')
+})
+
+test.for([301, 302, 307, 308])(
+  'a create that is redirected with %d is not sent elsewhere',
+  async (status) => {
+    const location = 'https://elsewhere.example/v1/videos'
+    const { kinora, sent } = clientWith(new Response(null, { status, headers: { location } }))
+    await expect(kinora.videos.create(order)).rejects.toThrow(location)
+    expect(sent).toMatchObject([{ redirect: 'manual' }])
+  },
+)
+
+test.for(['..', '.', '', undefined])('the id %j does not lead to another path', (id) => {
+  const { kinora, sent } = clientWith()
+  expect(() => kinora.videos.delete(id as string)).toThrow(/must be the id/)
+  expect(sent).toEqual([])
+})
+
+test('a wait without an end is not a retry at once', async () => {
+  const { kinora, sent } = clientWith(failure(503, { 'retry-after': '99999999' }))
+  const stop = new AbortController()
+  const watched = kinora.videos.watch('video_1', { signal: stop.signal })
+  await expect.poll(() => sent.length).toBe(1)
+  await new Promise((resolve) => setImmediate(resolve))
+  stop.abort(new Error('enough'))
+  await expect(watched).rejects.toThrow('enough')
+  expect(sent).toHaveLength(1)
 })
 
 test('a caller can give the key', async () => {

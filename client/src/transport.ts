@@ -53,6 +53,25 @@ const mayRetry = ({ status, shouldRetry, code }: KinoraError, isRepeatable: bool
   return status === undefined || status === 408 || status >= 500 || code === 'request_in_progress'
 }
 
+/** Later headers win, however their names are written: two keys of one create would be a new key. */
+const mergeHeaders = (...all: (Record<string, string> | undefined)[]): Record<string, string> => {
+  const merged = new Headers()
+  for (const headers of all)
+    for (const [name, value] of Object.entries(headers ?? {})) merged.set(name, value)
+  return Object.fromEntries(merged)
+}
+
+/** Browsers hide where a redirect leads. */
+const isRedirect = ({ type, status }: Response) =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== 304)
+
+const redirected = ({ status, headers }: Response) =>
+  new KinoraError(
+    'invalid_response',
+    `The address of the service redirects to ${headers.get('location') ?? 'another one'}. Set that as the base URL.`,
+    { status },
+  )
+
 export type Send = <Result>(
   request: SentRequest,
   read: (response: Response) => Promise<Result> | Result,
@@ -75,21 +94,24 @@ export const createTransport = (settings: TransportOptions): Send => {
     try {
       const response = await fetch(`${baseUrl}${path}`, {
         method,
-        headers: {
+        // A redirected POST would become a GET. Its body, and headers of the caller, are not for another host.
+        ...(method !== 'GET' && { redirect: 'manual' as const }),
+        headers: mergeHeaders(
           // So that a key of the other dialect reads what the types of this package say.
-          'x-api-dialect': 'reference',
-          ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-          ...(encoded?.contentType !== undefined && { 'content-type': encoded.contentType }),
-          ...settings.headers,
-          ...headers,
-          ...options.headers,
-        },
+          { 'x-api-dialect': 'reference' },
+          apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+          encoded?.contentType === undefined ? {} : { 'content-type': encoded.contentType },
+          settings.headers,
+          headers,
+          options.headers,
+        ),
         // Without a key, the cookie of a session is the credential.
         ...(apiKey === undefined && 'location' in globalThis && { credentials: 'include' as const }),
         ...(encoded !== undefined && { body: encoded.body }),
         ...(encoded?.isOnce === true && { duplex: 'half' }),
         signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
       })
+      if (isRedirect(response)) throw redirected(response)
       if (!response.ok) throw await readErrorResponse(response)
       if (isStreamed === true) clearTimeout(timer)
       return await read(response)

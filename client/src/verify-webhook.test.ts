@@ -44,3 +44,8 @@ test('a changed, old or unsigned delivery and another secret are refused', async
   await expect(verifyWebhook(body, sign(), other)).rejects.toMatchObject(refused)
   await expect(verifyWebhook(body, sign(), { secret: 'whsec_*' })).rejects.toMatchObject(refused)
 })
+
+test('a body that was parsed already is refused, and the error says what to give', async () => {
+  const parsed = JSON.parse(body) as unknown as string
+  await expect(verifyWebhook(parsed, sign(), keys)).rejects.toThrow(/before it is parsed/)
+})

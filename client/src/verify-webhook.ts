@@ -45,6 +45,8 @@ export const verifyWebhook = async (
 ): Promise<Event> => {
   const refuse = (reason: string) =>
     new KinoraError('invalid_signature', `The webhook is not genuine: ${reason}.`)
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body))
+    throw refuse('its body must be the text or the bytes that arrived, before it is parsed')
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const timestamp = readHeader(headers, 'webhook-timestamp')
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) < toleranceSeconds))

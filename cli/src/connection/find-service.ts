@@ -25,7 +25,8 @@ export const normalizeUrl = (text: string): string => {
 
 /** A key of OpenAI itself belongs to another service. */
 const isForeign = (url: string | undefined, names: { url: string }) =>
-  names.url === 'OPENAI_BASE_URL' && (url === undefined || /^https?:\/\/[^/]*\.openai\.com\b/.test(url))
+  names.url === 'OPENAI_BASE_URL' &&
+  (url === undefined || /^(https?:\/\/)?[^/]*\bopenai\.com([:/]|$)/i.test(url))
 
 export const findInEnvironment = (): FoundService | undefined => {
   for (const { names, url, key } of readServiceVariables()) {

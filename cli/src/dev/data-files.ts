@@ -1,6 +1,6 @@
 /** The files in the data directory of `kinora dev`. */
 import { existsSync } from 'node:fs'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 
 const parseFile = <Value>(file: string, text: string): Value => {
@@ -27,6 +27,24 @@ export const readOrCreate = async <Value extends object>(
     await rename(`${file}.new`, file)
   }
   return value
+}
+
+/** Whether `dev` has created it: all of its directories have this file. */
+const ownFile = 'secrets.json'
+/** What an interrupted first start may have left. */
+const firstNames = ['logs', 'dev.pid', 'ports.json', 'keys.json', '.gitignore', '.DS_Store', `${ownFile}.new`]
+
+/** Rejects a directory with files of somebody else, because a reset would delete those that have the same names. */
+export const assertOwnDirectory = async (directory: string): Promise<void> => {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [] as string[]
+    throw error
+  })
+  const other = names.find((name) => !firstNames.includes(name))
+  if (other === undefined || names.includes(ownFile)) return
+  throw new Error(
+    `${directory} has other files, such as ${other}. Choose a new directory for the data with --data.`,
+  )
 }
 
 /** What a reset deletes. Keys and secrets stay, so that a key in somebody's settings keeps working. */

@@ -1,6 +1,7 @@
 /** Starts the parts of the service that `kinora dev` runs. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { findFfmpeg } from '@kinora/local/sandbox'
 
 import { openEngineKey } from '../engine-key.ts'
 import { localSettingNames } from '../local-settings.ts'
-import { readOrCreate } from './data-files.ts'
+import { assertOwnDirectory, readOrCreate } from './data-files.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
 import { plainEnvironment } from './foreign-process.ts'
@@ -210,11 +211,13 @@ export const startServices = async (startup: Startup): Promise<Prepared> => {
   const { options, directory, say, step, warn, status, started } = startup
   const outer = environmentWith({})
   await Promise.all([assertFree(options.port), assertFfmpeg(outer)])
+  await assertOwnDirectory(directory)
   await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
   await lockDirectory(directory)
   startup.onLocked()
   // The directory has keys, and is often inside of a repository.
-  await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 })
+  const ignored = join(directory, '.gitignore')
+  if (!existsSync(ignored)) await writeFile(ignored, '*\n', { mode: 0o600 })
   const secrets = await readOrCreate(join(directory, 'secrets.json'), () => ({
     keyHash: randomBytes(32).toString('hex'),
     link: randomBytes(32).toString('hex'),

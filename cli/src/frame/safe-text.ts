@@ -6,5 +6,10 @@ const unsafe = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069](?<![\t\n])/
 const escapeCharacter = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Shows unsafe characters as escapes, as JSON writes them. */
-export const escapeControls = (text: string): string => text.replaceAll(unsafe, escapeCharacter)
+const withColors = new RegExp(`(\\u001B\\[[\\d;]*m)|${unsafe.source}`, 'gu')
+
+/** Shows unsafe characters as escapes, as JSON writes them. Colours stay only where `keepsColors` says that they are ours. */
+export const escapeControls = (text: string, keepsColors = false): string =>
+  keepsColors
+    ? text.replaceAll(withColors, (found, color?: string) => color ?? escapeCharacter(found))
+    : text.replaceAll(unsafe, escapeCharacter)

@@ -1,5 +1,6 @@
 /** Opens a file or an address with the program that the desktop has for it. */
 import { spawn } from 'node:child_process'
+import { resolve as resolvePath } from 'node:path'
 
 import { readTerminal } from '../connection/environment.ts'
 
@@ -15,7 +16,7 @@ export const canOpen = (): boolean => {
 }
 
 /** Returns whether the program was started. Does not wait for it. */
-export const openFile = (target: string): Promise<boolean> => {
+const start = (target: string): Promise<boolean> => {
   const [program, ...parameters] = programs[process.platform] ?? ['xdg-open']
   return new Promise((resolve) => {
     const child = spawn(program, [...parameters, target], { detached: true, stdio: 'ignore' })
@@ -25,4 +26,13 @@ export const openFile = (target: string): Promise<boolean> => {
       resolve(true)
     })
   })
+}
+
+/** A file that begins with a hyphen is not an option. */
+export const openFile = (file: string): Promise<boolean> => start(resolvePath(file))
+
+/** The link of a service. Anything but a web page, such as a program of this machine, is not opened. */
+export const openLink = async (link: string): Promise<boolean> => {
+  const { protocol, href } = URL.canParse(link) ? new URL(link) : {}
+  return href !== undefined && (protocol === 'https:' || protocol === 'http:') && start(href)
 }

@@ -26,18 +26,24 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 })
+// Both may be the same pipe.
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 
 export const print = (line: string): void => {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${escapeControls(line, true)}\n`)
 }
 
 /** A text of the service with its lines. Only a terminal gets it changed. */
-export const printText = (text: string): void => print(isTerminal() ? escapeControls(text) : text)
+export const printText = (text: string): void => {
+  process.stdout.write(`${isTerminal() ? escapeControls(text) : text}\n`)
+}
 
 /** One line of JSON. Its escapes mean the same characters. */
 export const printJson = (value: unknown): void => print(escapeControls(JSON.stringify(value)))
 
 /** A message to the person, which is not part of the result. */
 export const tell = (line: string): void => {
-  process.stderr.write(`${line}\n`)
+  process.stderr.write(`${escapeControls(line, true)}\n`)
 }

@@ -6,6 +6,7 @@ import { styleText } from 'node:util'
 
 import { clipText } from './columns.ts'
 import { formatRange, formatSeconds } from './format.ts'
+import { cleanText } from './print.ts'
 import { redrawEveryMs, spinnerFrame } from './spinner.ts'
 
 interface Range {
@@ -37,7 +38,7 @@ const stages: Record<string, string> = {
   failed: 'Failed',
 }
 
-const nameStage = ({ status }: TaskState) => stages[status] ?? status
+const nameStage = ({ status }: TaskState) => stages[status] ?? cleanText(status)
 
 const describeQueue = ({ queue_position: position }: TaskState) =>
   position === undefined ? [] : [position.max === 0 ? 'next' : `${formatRange(position)} before it`]

@@ -6,7 +6,7 @@ import { styleText } from 'node:util'
 import type { FinishedVideo, Kinora, MediaFile } from '@kinora/client'
 
 import { formatMoney, formatSeconds } from '../terminal/format.ts'
-import { canOpen, openFile } from '../terminal/open-file.ts'
+import { canOpen, openFile, openLink } from '../terminal/open-file.ts'
 import { drawPicture, findPictureProtocol } from '../terminal/picture.ts'
 import { isTerminal, print, printJson, tell } from '../terminal/print.ts'
 
@@ -78,6 +78,6 @@ export const deliverVideo = async (
   const isShown = !open && isTerminal() && (await showFrame(kinora, video.id))
   // A file that is saved for later is not opened unless it is asked for.
   const shouldOpen = open || (!isShown && output === undefined && isTerminal() && canOpen())
-  if (!shouldOpen || (await openFile(output ?? video.url))) return
+  if (!shouldOpen || (await (output === undefined ? openLink(video.url) : openFile(output)))) return
   if (open) tell(`No program was found that opens ${output === undefined ? 'the link' : basename(output)}.`)
 }

@@ -22,7 +22,9 @@ const readForwardUrl = (text: string | undefined): string | undefined => {
   if (text === undefined) return undefined
   const given = /^\d+$/.test(text) ? `localhost:${text}` : text
   const url = /^https?:\/\//.test(given) ? given : `http://${given}`
-  if (URL.canParse(url)) return url
+  const { username, protocol } = URL.canParse(url) ? new URL(url) : { username: '?' }
+  if (username === '' && (protocol === 'http:' || protocol === 'https:') && !/:\/\/.*:\/\//.test(url))
+    return url
   throw new UsageError(`--forward-to must be a URL such as localhost:3000/webhooks, got "${text}".`)
 }
 

@@ -49,5 +49,10 @@ export const formatLine = ({ tone, text, more, hint }: EventLine, format: Format
 }
 
 /** One line for lines that were counted instead of shown. */
-export const formatHeld = ({ line, count, seconds }: HeldLines<EventLine>, format: Format): string =>
-  join(line.tone, `${count} more in ${Math.max(1, seconds)} s: ${line.name}`, format)
+export const formatHeld = (
+  { line, count, seconds, isMixed }: HeldLines<EventLine>,
+  format: Format,
+): string => {
+  const what = isMixed ? `, such as ${line.name}` : `: ${line.name}`
+  return join(line.tone, `${count} more in ${Math.max(1, seconds)} s${what}`, format)
+}

@@ -48,3 +48,14 @@ test('many different lines at once are bounded too', () => {
   for (let index = 0; index < 300; index += 1) if (limit.accept({ key: String(index), rate }, 10)) shown += 1
   expect(shown).toBe(20)
 })
+
+test('a flood of different lines has few counts, and no line is lost', () => {
+  const limit = createLineLimit()
+  let shown = 0
+  for (let index = 0; index < 10_000; index += 1)
+    if (limit.accept({ key: String(index), rate }, index / 100)) shown += 1
+  const held = limit.takeHeld(5_000)
+  expect(held.length).toBeLessThan(10)
+  expect(held.at(-1)).toMatchObject({ isMixed: true })
+  expect(shown + held.reduce((sum, { count }) => sum + count, 0)).toBe(10_000)
+})

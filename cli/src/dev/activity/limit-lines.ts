@@ -19,11 +19,14 @@ export interface HeldLines<Line> {
   line: Line
   count: number
   seconds: number
+  /** Lines with other keys are counted too. */
+  isMixed?: true
 }
 
 const windowMsMax = 30_000
 /** Over all keys. */
 const shownPerSecondMax = 20
+const countsMax = 5
 
 interface Window<Line> {
   startedAt: number
@@ -38,6 +41,18 @@ export interface LineLimit<Line> {
   accept: (line: Line, nowMs: number) => boolean
   /** The counts whose window has ended. */
   takeHeld: (nowMs: number) => HeldLines<Line>[]
+}
+
+/** Many different lines are one count. */
+const mergeHeld = <Line>(held: HeldLines<Line>[]): HeldLines<Line>[] => {
+  if (held.length <= countsMax) return held
+  const byCount = held.toSorted((one, other) => other.count - one.count)
+  const rest = byCount.slice(countsMax - 1)
+  const [first] = rest
+  if (first === undefined) return held
+  const count = rest.reduce((sum, each) => sum + each.count, 0)
+  const seconds = Math.max(...rest.map((each) => each.seconds))
+  return [...byCount.slice(0, countsMax - 1), { line: first.line, count, seconds, isMixed: true }]
 }
 
 export const createLineLimit = <Line extends LimitedLine>(): LineLimit<Line> => {
@@ -82,7 +97,7 @@ export const createLineLimit = <Line extends LimitedLine>(): LineLimit<Line> => 
         const lengthMs = Math.min(Math.max(windowMsMax, window.lengthMs), window.lengthMs * 2)
         windows.set(key, { ...window, startedAt: nowMs, lengthMs, left: 0, held: 0 })
       }
-      return taken
+      return mergeHeld(taken)
     },
   }
 }
