@@ -109,6 +109,9 @@ test('a POST that creates something without a key is repeated only if the servic
     code: 'connection_failed',
   })
   expect(lost.sent).toHaveLength(1)
+  const unconfirmed = clientWith(failure(503, { ...soon, 'x-should-retry': 'true' }))
+  await expect(unconfirmed.kinora.keys.create({ name: 'second' })).rejects.toMatchObject({ status: 503 })
+  expect(unconfirmed.sent).toHaveLength(1)
   const limited = clientWith(failure(429, soon), json({ key: {}, secret: 'sk-new' }))
   expect(await limited.kinora.keys.create({ name: 'second' })).toMatchObject({ secret: 'sk-new' })
 })

@@ -47,7 +47,8 @@ const waitMsMax = 60_000
 
 /** Whether the service did nothing, or does the same again. */
 const mayRetry = ({ status, shouldRetry, code }: KinoraError, isRepeatable: boolean): boolean => {
-  if (shouldRetry !== undefined) return shouldRetry && (isRepeatable || status === 429 || status === 503)
+  // A 503 may come after the commit, so only 429 says that nothing was done.
+  if (shouldRetry !== undefined) return shouldRetry && (isRepeatable || status === 429)
   if (status === 429) return true
   if (!isRepeatable) return false
   return status === undefined || status === 408 || status >= 500 || code === 'request_in_progress'
