@@ -84,7 +84,8 @@ const createReport = () => {
     const nowMs = performance.now()
     if (progress.type === 'download' && nowMs - reportedMs < reportEveryMs) return
     reportedMs = nowMs
-    if (process.connected) process.send?.(progress)
+    // A parent process that has just ended is noticed by its `disconnect`.
+    if (process.connected) process.send?.(progress, undefined, undefined, () => undefined)
   }
 }
 

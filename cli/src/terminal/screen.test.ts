@@ -74,7 +74,7 @@ test('no row is wider than the terminal, also after it became narrower', () => {
     'a line that is longer',
     '  than the terminal is',
     '  wide',
-    'a status that needs …',
+    'a status that needs…',
     'q quit',
   ])
 })

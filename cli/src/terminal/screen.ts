@@ -44,11 +44,14 @@ export const createScreen = ({
   let isClosed = false
 
   const readColumns = () => Math.max(columnsMin, out.columns ?? usualColumns)
+  /** A program that reads the lines wants them whole. */
   const wrap = (text: string, indent: string) =>
-    text
-      .split('\n')
-      .flatMap((line) => wrapText(line, readColumns(), indent))
-      .join('\n')
+    out.isTTY !== true
+      ? text
+      : text
+          .split('\n')
+          .flatMap((line) => wrapText(line, readColumns(), indent))
+          .join('\n')
 
   /** Moves to the beginning of the status. A terminal that became narrower shows a line in several rows. */
   const erase = () => {
