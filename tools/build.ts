@@ -50,15 +50,24 @@ interface Copied {
   to: string
 }
 
+const scalar = 'node_modules/@scalar/api-reference'
+
 /** Files from elsewhere that the gateway serves. */
 const servedFiles = async (): Promise<Copied[]> => {
-  const scalar = 'node_modules/@scalar/api-reference'
   const built = (await filesIn(join(root, scalar, 'dist/browser'))).filter(isDocsFile)
-  const names = ['package.json', 'README.md', ...built.map((name) => `dist/browser/${name}`)]
+  const names = ['README.md', ...built.map((name) => `dist/browser/${name}`)]
   return [
     ...names.map((name) => ({ from: `${scalar}/${name}`, to: `reference/${name}` })),
     ...guideNames.map((name) => ({ from: `docs/${name}`, to: `guides/${name}` })),
   ]
+}
+
+/** Whose files they are, in their version. What else is in that package.json holds for the whole package only. */
+const servedManifest = async (): Promise<string> => {
+  const { name, version, license, author, homepage } = await readJson<Record<string, unknown>>(
+    join(root, scalar, 'package.json'),
+  )
+  return `${JSON.stringify({ name, version, license, author, homepage }, undefined, 2)}\n`
 }
 
 /** The package.json of the published package. */
@@ -132,8 +141,10 @@ const buildPackage = async (folder: string) => {
       ...{ recursive: true, dereference: true },
       filter: (path) => !path.includes('.test.'),
     })
-  for (const { from, to } of folder === 'gateway' ? await servedFiles() : [])
-    await cp(join(root, from), join(target, to))
+  if (folder === 'gateway') {
+    for (const { from, to } of await servedFiles()) await cp(join(root, from), join(target, to))
+    await writeFile(join(target, 'reference/package.json'), await servedManifest())
+  }
   await cp(join(root, 'LICENSE'), join(target, 'LICENSE'))
   // Without a page of its own, the package refers to the project.
   const readme = await readFile(join(source, 'README.md'), 'utf8').catch(() => readmeOf(manifest))
