@@ -19,7 +19,7 @@ interface Document {
   openapi: string
   servers: { url: string }[]
   paths: Record<string, Record<string, Described>>
-  components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> }
+  components: Record<'schemas' | 'headers' | 'securitySchemes', Record<string, unknown>>
 }
 
 let gateway: TestGateway
@@ -77,9 +77,12 @@ describe('200', () => {
   })
 
   test('has no dangling reference', () => {
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)]
+    const references = [
+      ...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(schemas|headers)\/([\w-]+)"/g),
+    ]
     expect(references.length).toBeGreaterThan(0)
-    for (const [, name] of references) expect(document.components.schemas).toHaveProperty(String(name))
+    for (const [, kind = '', name] of references)
+      expect(Object.keys(document.components[kind as 'schemas' | 'headers'])).toContain(name)
     expect(JSON.stringify(document).match(/"\$ref"/g)).toHaveLength(references.length)
   })
 
