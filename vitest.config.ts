@@ -31,6 +31,8 @@ const measures = [
   'gateway/test/journeys/chat-bodies.test.ts',
   'gateway/test/journeys/fairness.test.ts',
   'gateway/test/journeys/hanging-webhooks.test.ts',
+  // A browser uses all processors.
+  'gateway/test/journeys/pages-in-browser.test.ts',
   // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
   'gateway/test/attacks/**/*.test.ts',
 ]

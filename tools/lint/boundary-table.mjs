@@ -123,7 +123,6 @@ export const otherZones = {
       '@kinora/gateway/config',
       '@kinora/gateway/log',
       '@kinora/gateway/metrics',
-      '@kinora/gateway/money',
       '@kinora/gateway/readable-log',
       '@kinora/gateway/record-metrics',
       '@kinora/gateway/seed',

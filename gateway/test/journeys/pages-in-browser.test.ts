@@ -52,6 +52,8 @@ const open = async (opened: Opened) => {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
   try {
     const page = await context.newPage()
+    // A slow machine takes seconds for each step.
+    page.setDefaultTimeout(120_000)
     const hosts = new Set<string>()
     const problems: string[] = []
     page.on('request', (request) => {
