@@ -47,13 +47,20 @@ export const docsPage = (publicUrl: string, entryPath: string): DocsPage => {
   }
   const script = `
 import { createApiReference } from ${JSON.stringify(entry)}
-// Scalar leaves these buttons without a name.
+// Scalar leaves these buttons without a name, and gives some a text later.
 const nameButtons = () => {
-  for (const button of document.querySelectorAll('button:not([aria-label])')) {
-    if (button.innerText.trim() === '') button.setAttribute('aria-label', 'Copy')
+  for (const button of document.querySelectorAll('button:not([aria-label]), button[data-named]')) {
+    if (button.innerText.trim() === '') {
+      button.setAttribute('aria-label', 'Copy')
+      button.dataset.named = ''
+    } else if ('named' in button.dataset) {
+      button.removeAttribute('aria-label')
+      delete button.dataset.named
+    }
   }
 }
-new MutationObserver(() => requestIdleCallback(nameButtons)).observe(document.body, { childList: true, subtree: true })
+const changes = { childList: true, subtree: true, characterData: true }
+new MutationObserver(() => requestIdleCallback(nameButtons)).observe(document.body, changes)
 createApiReference('#app', ${JSON.stringify(options)})
 `
   return {
