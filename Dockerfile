@@ -19,6 +19,7 @@ COPY gateway/package.json gateway/
 COPY local/package.json local/
 COPY cli/package.json cli/
 COPY ai-sdk/package.json ai-sdk/
+COPY console/package.json console/
 
 FROM sources AS build
 RUN npm ci
@@ -34,6 +35,7 @@ COPY gateway gateway
 COPY local local
 COPY cli cli
 COPY ai-sdk ai-sdk
+COPY console console
 RUN npm run build
 
 # With the PostgreSQL and Restate servers of `kinora dev`. The image has its own Node.

@@ -11,6 +11,7 @@ const previous = 'gateway/test/upgrade/bundle-previous.ts'
 const objectStore = 'gateway/test/kit/object-store.ts'
 const diskOnly = 'gateway/test/kit/disk-only.ts'
 const kit = { globalSetup: [database, command] }
+const seededConsole = 'console/test/kit/global-setup.ts'
 
 const limits = {
   ...{ testTimeout: minutes(1), hookTimeout: minutes(1), expect: { poll: { timeout: seconds(30) } } },
@@ -33,6 +34,7 @@ const measures = [
   'gateway/test/journeys/hanging-webhooks.test.ts',
   // A browser uses all processors.
   'gateway/test/journeys/pages-in-browser.test.ts',
+  'gateway/test/journeys/console-cookie-in-browser.test.ts',
   // Attacks by one caller on others. `npm run prove:attacks` runs them at full length.
   'gateway/test/attacks/**/*.test.ts',
 ]
@@ -104,7 +106,7 @@ export default defineConfig({
           ...limits,
           name: 'unit',
           isolate: false,
-          include: ['{contract,client,sandbox,gateway,local,cli,ai-sdk,tools,dev}/**/*.test.ts'],
+          include: ['{contract,client,sandbox,gateway,local,cli,ai-sdk,tools,dev,console/src}/**/*.test.ts'],
           exclude: [
             '**/node_modules/**',
             'gateway/test/**',
@@ -184,13 +186,28 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      // The web console in a browser, on one service that all files share.
+      {
+        test: {
+          ...processLimits,
+          name: 'console',
+          isolate: false,
+          globalSetup: [command, seededConsole],
+          setupFiles: ['console/test/kit/close-pages.ts'],
+          include: ['console/test/**/*.test.ts'],
+          // For `npm run prove:console`.
+          exclude: process.env['PROVE_CONSOLE'] === undefined ? ['console/test/proofs/**'] : [],
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
       {
         test: {
           ...longLimits,
           ...kit,
           name: 'long',
           include: long,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

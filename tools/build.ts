@@ -1,6 +1,6 @@
 /**
- * Builds the npm packages into `build/`, one folder per package: JavaScript and declarations by `tsc`, the other files
- * that the package needs, and a package.json that refers to them. With `--pack` it also makes the tarballs. With `--unchecked`
+ * Builds the npm packages into `build/`, one folder per package: JavaScript and declarations by `tsc` (the page of the
+ * console by `vite`), the other files that the package needs, and a package.json that refers to them. With `--pack` it also makes the tarballs. With `--unchecked`
  * types are not checked, for a test of sources that `npm run check` has checked.
  *
  * The packages have the layout of the source, so that files find each other by the same relative paths.
@@ -73,6 +73,8 @@ const servedManifest = async (): Promise<string> => {
 /** The package.json of the published package. */
 const publishedManifest = (folder: string, { exports, bin, files = [], ...source }: Manifest) => ({
   ...source,
+  // What a package is built and tested with is not needed where it is installed.
+  devDependencies: undefined,
   ...shared,
   repository: { ...repository, directory: folder },
   files: ['dist', ...files, ...(folder === 'gateway' ? ['reference', 'guides'] : [])],
@@ -126,14 +128,28 @@ const copyAssets = async (source: string, dist: string) => {
   }
 }
 
+/** JavaScript and declarations, and the other files beside the source. */
+const compileSource = async (folder: string, dist: string) => {
+  await rename(join(output, '.compiled', folder, 'src'), dist)
+  await rewriteUrls(dist)
+  await copyAssets(join(root, folder, 'src'), dist)
+}
+
+/** Vite puts everything that the page loads into its files, so the package depends on nothing. */
+const bundlePage = async (folder: string, dist: string) => {
+  await run('npm', ['exec', '--', 'vite', 'build', folder, '--outDir', dist, '--emptyOutDir'], {
+    cwd: root,
+  }).catch((error: { stderr?: string }) => {
+    throw new Error(`vite failed:\n${error.stderr}`)
+  })
+}
+
 const buildPackage = async (folder: string) => {
   const source = join(root, folder)
   const target = join(output, folder)
   const manifest = await readJson<Manifest>(join(source, 'package.json'))
   await mkdir(target)
-  await rename(join(output, '.compiled', folder, 'src'), join(target, 'dist'))
-  await rewriteUrls(join(target, 'dist'))
-  await copyAssets(join(source, 'src'), join(target, 'dist'))
+  await (folder === 'console' ? bundlePage : compileSource)(folder, join(target, 'dist'))
   for (const path of Object.values(manifest.bin ?? {}))
     await chmod(join(target, builtPath(`./${path}`)), 0o755)
   for (const file of manifest.files ?? [])

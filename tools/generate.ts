@@ -8,7 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 import { performanceCharts, performanceTables } from '../bench/report/performance-page.ts'
 import { adminOperations } from '../contract/src/admin-operations.ts'
-import { errors, mayRetry, taskErrors, type ErrorCode } from '../contract/src/errors.ts'
+import { errors, mayRetry, type ErrorCode } from '../contract/src/errors.ts'
 import { adminOpenapi, openapi } from '../contract/src/openapi.ts'
 import {
   errorsOf,
@@ -19,6 +19,7 @@ import {
 import { operations } from '../contract/src/operations.ts'
 import { webhookOperations } from '../contract/src/operations/webhooks.ts'
 import { operatorRoles } from '../contract/src/operator-key.ts'
+import { taskErrors } from '../contract/src/task-errors.ts'
 import { settings } from '../gateway/src/config.ts'
 import { modelConfigSchemas } from '../gateway/src/provider-config/model-config.ts'
 import { priceRuleSchema } from '../gateway/src/provider-config/price-config.ts'
@@ -29,9 +30,11 @@ import type { Protocol } from '../gateway/src/providers/kit/protocol.ts'
 import { protocols } from '../gateway/src/providers/registry.ts'
 import { describePersonalData, describeStoredFiles } from '../gateway/src/retention/personal-data.ts'
 import { describeGrowth, tableGrowth } from '../gateway/src/retention/table-growth.ts'
+import { audioLimitsFile } from './audio-limits.ts'
 import { clientFiles } from './client/write-client.ts'
 import { commandPage } from './command-page.ts'
 import { compatibilityPage } from './compatibility.ts'
+import { consoleFieldsFile } from './console-fields.ts'
 import { dashboardFiles } from './dashboards/dashboards.ts'
 import { metricsPage } from './metrics-page.ts'
 import { checksumsFile, readChecksums, readMigrations, withNewChecksums } from './migration-rules.ts'
@@ -341,8 +344,10 @@ export const documents = (): Record<string, string> => ({
   'docs/providers.md': providersPage(),
   '.env.example': environmentExample(),
   'ai-sdk/src/model-ids.ts': modelIdsFile(),
+  'console/src/generated/audio-limits.ts': audioLimitsFile(),
   ...dashboardFiles(),
   ...clientFiles(),
+  'console/src/generated/key-and-webhook-fields.ts': consoleFieldsFile(),
   [checksumsFile]: `${JSON.stringify(withNewChecksums(readChecksums(), readMigrations()), null, 2)}\n`,
 })
 

@@ -8,17 +8,19 @@ import { environmentWith } from '@kinora/gateway/config'
 import { createLog, type Log } from '@kinora/gateway/log'
 
 import { announceService, withdrawService } from './connection/dev-service.ts'
+import { readTerminal } from './connection/environment.ts'
 import { findService } from './connection/find-service.ts'
 import { showActivity } from './dev/activity/show-activity.ts'
 import { findCommandName } from './dev/command-name.ts'
 import { resetData, showPath } from './dev/data-files.ts'
 import { handleKeys } from './dev/key-commands.ts'
 import { boundLog } from './dev/log-file.ts'
-import { ownRequestId } from './dev/own-requests.ts'
+import { createConsoleLink, createSample, ownRequestId } from './dev/own-requests.ts'
 import { startServices } from './dev/start-services.ts'
 import { createStatusLines } from './dev/status-lines.ts'
 import { welcome } from './dev/welcome.ts'
 import { formatSeconds } from './terminal/format.ts'
+import { canOpen, openLink } from './terminal/open-file.ts'
 import { style } from './terminal/print.ts'
 import { canReadKeys } from './terminal/read-keys.ts'
 import { createScreen, type Screen } from './terminal/screen.ts'
@@ -27,6 +29,8 @@ export interface DevOptions {
   port: number
   directory: string
   isJson: boolean
+  /** Whether the browser is opened, on a terminal of a desktop. */
+  opens: boolean
   pullsModels: boolean
 }
 
@@ -45,6 +49,14 @@ interface Run {
   /** Resolves when a signal arrives. */
   stopping: Promise<Ending>
 }
+
+const consoleTimeoutMs = 10_000
+
+/** To the first steps. Undefined without a console. A service that runs is no failure because of it. */
+const findConsoleLink = async (service: { url: string; key: string }, keys: string[]) =>
+  createConsoleLink({ ...service, signal: AbortSignal.timeout(consoleTimeoutMs) }, keys, '/start').catch(
+    () => undefined,
+  )
 
 /** Runs the service until a signal or a key ends it. */
 const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
@@ -86,11 +98,20 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
     for (const each of started.toReversed()) await each.stop()
   }
 
+  /** Shows the console with a video in it. */
+  const openConsole = async (service: { url: string; key: string }, consoleUrl: string) => {
+    const mayOpen = options.opens && screen.isTerminal && !readTerminal().isCi && canOpen()
+    if (mayOpen) await openLink(consoleUrl)
+    await createSample({ ...service, signal: AbortSignal.timeout(consoleTimeoutMs) })
+  }
+
   /** Shows what the service does and reads keys, until one of them or a signal ends this run. */
   const follow = async (
     prepared: Awaited<ReturnType<typeof startServices>>,
     url: string,
+    consoleUrl: string | undefined,
   ): Promise<Ending> => {
+    // Programs that start the service with `--json` find it empty.
     if (options.isJson) return stopping
     const { keys, currency, hasOwnDatabase } = prepared
     const logs = join(directory, 'logs')
@@ -103,12 +124,14 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
       ? () => undefined
       : handleKeys({
           ...{ screen, status, activity, url, directory, key: keys.payg },
+          consoleKeys: [keys.admin, keys.payg],
           resetProblem: hasOwnDatabase
             ? undefined
             : 'Only its own database can be reset, and DATABASE_URL names another one.',
           stop: () => endHere('stop'),
           reset: () => endHere('reset'),
         })
+    if (consoleUrl !== undefined) void openConsole({ url, key: keys.payg }, consoleUrl)
     try {
       return await Promise.race([stopping, keyEnding])
     } finally {
@@ -129,20 +152,23 @@ const runOnce = async ({ options, screen, stopping }: Run): Promise<Ending> => {
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
       log?.info({ url }, 'dev.started')
       await announceService(directory, { url, key: keys.payg, operatorKey: keys.admin })
+      const consoleUrl = await findConsoleLink({ url, key: keys.payg }, [keys.admin, keys.payg])
       if (options.isJson)
-        process.stdout.write(`${JSON.stringify({ event: 'ready', url, console: null, keys })}\n`)
+        process.stdout.write(
+          `${JSON.stringify({ event: 'ready', url, console: consoleUrl ?? null, keys })}\n`,
+        )
       else {
         const hasKeys = screen.isTerminal && canReadKeys()
         const found = await findService(undefined).catch(() => undefined)
         screen.print(
           welcome({
-            ...{ url, key: keys.payg, currency, directory, seconds, hasKeys },
+            ...{ url, consoleUrl, key: keys.payg, currency, directory, seconds, hasKeys },
             command: findCommandName(environmentWith({})['PATH'] ?? ''),
             isFound: found?.url === url && found.key === keys.payg,
           }),
         )
       }
-      ending = await follow(prepared, url)
+      ending = await follow(prepared, url, consoleUrl)
     }
     say('Stopping…')
   } catch (error) {

@@ -278,7 +278,11 @@ describe('providers and models', () => {
       'seconds=[4,8]',
     ]
     const route = ['--provider', 'acme', '--upstream', 'turbo', '--cost', 'second=0.05']
-    const result = await kinora(...model, '--set', 'sizes=["1280x720"]', '--price', 'second=0.25', ...route)
+    model.push('--set', 'sizes=["1280x720"]', '--price', 'second=0.25')
+    const misspelled = await kinora(...model, '--provider', 'acne')
+    expect(misspelled).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean acme?') })
+    // The model is new, so nothing was kept of the command before.
+    const result = await kinora(...model, ...route)
     expect(result).toEqual({ code: 0, stdout: 'Added the model clip-1.\n', stderr: '' })
     const explained = await kinora('models', 'explain', 'clip-1', '--seconds', '8')
     expect(explained.stdout).toMatch(/^acme\tturbo\t100 %\t0\.40 USD\t1\.60 USD\t/)

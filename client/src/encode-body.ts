@@ -12,11 +12,14 @@ type Params = Record<string, unknown>
 
 const isPresent = (value: unknown) => value !== undefined && value !== null
 
-/** The fields of a form. An item of a list is a field of its own. */
+const hasUpload = (value: unknown): boolean =>
+  isUpload(value) || (Array.isArray(value) && value.some(isUpload))
+
+/** The fields of a form. An item of a list is a field of its own; several files have the same name. */
 const readFields = (params: Params): [string, unknown][] =>
   Object.entries(params).flatMap(([name, value]): [string, unknown][] => {
     if (!isPresent(value)) return []
-    if (Array.isArray(value)) return value.map((item) => [`${name}[]`, item])
+    if (Array.isArray(value)) return value.map((item) => [hasUpload(value) ? name : `${name}[]`, item])
     return [[name, value]]
   })
 
@@ -84,7 +87,7 @@ export const encodeBody = (
   params: Params,
   forms: 'no' | 'yes' | 'only',
 ): Promise<EncodedBody> | EncodedBody =>
-  forms === 'only' || (forms === 'yes' && Object.values(params).some(isUpload))
+  forms === 'only' || (forms === 'yes' && Object.values(params).some(hasUpload))
     ? encodeForm(params)
     : { body: JSON.stringify(params), contentType: 'application/json' }
 

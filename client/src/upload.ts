@@ -62,8 +62,11 @@ export async function* readStream(stream: ReadableStream<Uint8Array>): AsyncGene
 
 export const openUpload = async (upload: Upload): Promise<OpenedUpload> => {
   if (upload instanceof Blob) return { name: 'name' in upload ? String(upload.name) : 'file', blob: upload }
-  if (upload instanceof ArrayBuffer || ArrayBuffer.isView(upload))
-    return { name: 'file', blob: new Blob([upload]) }
+  if (upload instanceof ArrayBuffer || ArrayBuffer.isView(upload)) {
+    // The types of browsers forbid shared memory, those of Node do not.
+    const part: unknown = upload
+    return { name: 'file', blob: new Blob([part as ArrayBuffer]) }
+  }
   if (isReadable(upload)) return { name: 'file', stream: readStream(upload) }
   if (isIterable(upload)) return { name: 'file', stream: upload }
   const { fs, path } = getNodeModules('A path')

@@ -40,6 +40,12 @@ export const errors = {
     message: 'The API key has expired.',
     hint: 'Use another key, or ask the operator to extend this one.',
   },
+  missing_session: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'There is no session of the console: nobody signed in, or the session has ended.',
+    hint: 'Sign in to the console again.',
+  },
   invalid_signature: {
     status: 401,
     type: 'authentication_error',
@@ -167,7 +173,7 @@ export const errors = {
     status: 410,
     type: 'invalid_request_error',
     message: 'This link has expired.',
-    hint: 'Read the task again to get a new link.',
+    hint: 'Get a new link: read the task again, or create another link for signing in.',
   },
   media_expired: {
     status: 410,
@@ -329,18 +335,6 @@ export const mayRetry = (code: ErrorCode): boolean => {
   const { status } = errors[code]
   return code === 'request_in_progress' || status === 429 || status >= 500
 }
-
-/** Error codes of failed tasks. `task_timeout` and `task_cancelled` are never the error of a request. */
-export const taskErrors = {
-  content_policy_violation: 'The provider rejected the prompt or an image because of its content.',
-  invalid_image: 'A reference image is invalid.',
-  invalid_parameter: 'The provider rejected a parameter of the request.',
-  upstream_error: 'The provider failed to generate the result.',
-  task_timeout: 'The task was not completed before its deadline.',
-  task_cancelled: 'The task was cancelled.',
-} as const
-
-export type TaskErrorCode = keyof typeof taskErrors
 
 export interface ApiErrorOptions {
   /** The invalid or missing parameter, as a dotted or indexed path. */

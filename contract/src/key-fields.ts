@@ -70,6 +70,15 @@ export const requestKeySettings = {
 export const keyState = {
   currency: Currency,
   used_micros: Micros('Used part of the quota; 0 for a key without a quota.'),
+  budget_usage: Type.Array(
+    Type.Object({
+      period: Type.String({ enum: ['hour', 'day', 'week', 'month'], description: 'The period (UTC).' }),
+      used_micros: Micros('Used part of the budget in the current period, with what is held.'),
+      currency: Currency,
+      resets_at: Time('When the next period starts.'),
+    }),
+    { description: 'How much of each budget is used.' },
+  ),
   previous_secret_expires_at: Nullable(
     Time('When the secret before the last rotation expires; null if it is not valid any more or never was.'),
   ),

@@ -5,6 +5,7 @@ import { accountOperations } from './operations/account.ts'
 import { audioOperations } from './operations/audio.ts'
 import { characterOperations } from './operations/characters.ts'
 import { chatOperations } from './operations/chat.ts'
+import { consoleSessionOperations } from './operations/console-sessions.ts'
 import { eventOperations } from './operations/events.ts'
 import { accountKeyOperations } from './operations/keys.ts'
 import { mediaOperations } from './operations/media.ts'
@@ -16,6 +17,7 @@ import { statementOperations } from './operations/statements.ts'
 import { statusOperations } from './operations/status.ts'
 import { transcriptionTaskOperations } from './operations/transcription-tasks.ts'
 import { videoTaskOperations } from './operations/video-tasks.ts'
+import { videoTimelineOperations } from './operations/video-timelines.ts'
 import { videoOperations } from './operations/videos.ts'
 import { webhookDeliveryOperations } from './operations/webhook-deliveries.ts'
 import { webhookEndpointOperations } from './operations/webhook-endpoints.ts'
@@ -24,6 +26,7 @@ import { webhookSecretOperations } from './operations/webhook-secret.ts'
 /** All endpoints of the public API by operation id. */
 export const operations = {
   ...videoOperations,
+  ...videoTimelineOperations,
   ...remixOperations,
   ...videoTaskOperations,
   ...characterOperations,
@@ -42,6 +45,7 @@ export const operations = {
   ...serviceOperations,
   ...statusOperations,
   ...webhookSecretOperations,
+  ...consoleSessionOperations,
   getErrorDocs: {
     id: 'getErrorDocs',
     method: 'GET',

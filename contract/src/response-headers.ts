@@ -57,6 +57,11 @@ export const responseHeaders = {
   },
   'x-ignored-params': { place: 'some', description: 'Parameters that had no effect.' },
   'x-media-expires-at': { place: 'some', description: 'Until when the file is kept.' },
+  'x-spritesheet': {
+    place: 'some',
+    description:
+      'The layout of a spritesheet: `columns=<n>, rows=<n>, interval-ms=<milliseconds between two frames>`.',
+  },
   'content-range': { place: 'some', description: 'The range of the file that the response has.' },
   etag: { place: 'some', description: 'The version of the resource, for `If-None-Match` and `If-Range`.' },
   'x-engine': { place: 'some', description: 'The engine that made the result.' },

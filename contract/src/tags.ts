@@ -10,16 +10,21 @@ import { healthOperations } from './operations/admin/health.ts'
 import { keyOperations } from './operations/admin/keys.ts'
 import { ledgerOperations } from './operations/admin/ledger.ts'
 import { modelOperations as adminModelOperations } from './operations/admin/models.ts'
+import { overviewOperations } from './operations/admin/overview.ts'
 import { planOperations } from './operations/admin/plans.ts'
 import { priceOperations } from './operations/admin/prices.ts'
+import { modelKindOperations, providerProtocolOperations } from './operations/admin/provider-protocols.ts'
 import { providerOperations } from './operations/admin/providers.ts'
+import { requestErrorOperations } from './operations/admin/request-errors.ts'
 import { requestOperations } from './operations/admin/requests.ts'
 import { settingOperations } from './operations/admin/settings.ts'
 import { statementOperations as adminStatementOperations } from './operations/admin/statements.ts'
 import { explanationOperations } from './operations/admin/task-explanations.ts'
+import { taskTimelineOperations } from './operations/admin/task-timelines.ts'
 import { taskOperations } from './operations/admin/tasks.ts'
 import { characterOperations } from './operations/characters.ts'
 import { chatOperations } from './operations/chat.ts'
+import { consoleSessionOperations } from './operations/console-sessions.ts'
 import { eventOperations } from './operations/events.ts'
 import { accountKeyOperations } from './operations/keys.ts'
 import { mediaOperations } from './operations/media.ts'
@@ -31,6 +36,7 @@ import { statementOperations } from './operations/statements.ts'
 import { statusOperations } from './operations/status.ts'
 import { transcriptionTaskOperations } from './operations/transcription-tasks.ts'
 import { videoTaskOperations } from './operations/video-tasks.ts'
+import { videoTimelineOperations } from './operations/video-timelines.ts'
 import { videoOperations } from './operations/videos.ts'
 import { webhookDeliveryOperations } from './operations/webhook-deliveries.ts'
 import { webhookEndpointOperations } from './operations/webhook-endpoints.ts'
@@ -55,6 +61,7 @@ export const tags: Tag[] = [
     'Videos',
     'Create videos from text, images and other videos, follow their tasks, and download the results.',
     videoOperations,
+    videoTimelineOperations,
     remixOperations,
     videoTaskOperations,
   ),
@@ -80,6 +87,7 @@ export const tags: Tag[] = [
   tag('Keys', 'The API keys of your account.', accountKeyOperations),
   tag('Statements', 'Monthly statements of your account.', statementOperations),
   tag('Media', 'Signed links to stored files.', mediaOperations),
+  tag('Console', 'Signing in to the web console, and its sessions.', consoleSessionOperations),
   tag('Service', 'The service itself: its status, its errors and its description.', {
     ...serviceOperations,
     ...statusOperations,
@@ -95,16 +103,17 @@ export const adminTags: Tag[] = [
   tag('Ledger', 'Top-ups, adjustments, refunds and the entries behind them.', ledgerOperations),
   tag('Statements', 'Monthly statements of any account.', adminStatementOperations),
   tag('Prices', 'Prices per model.', priceOperations),
-  tag('Health', 'The state of the whole instance.', healthOperations),
-  tag('Providers', 'The upstreams that do the work.', providerOperations),
-  tag('Models', 'Models and their routes to providers.', adminModelOperations),
+  tag('Health', 'The state of the whole instance.', overviewOperations, healthOperations),
+  tag('Providers', 'The upstreams that do the work.', providerProtocolOperations, providerOperations),
+  tag('Models', 'Models and their routes to providers.', modelKindOperations, adminModelOperations),
   tag(
     'Tasks',
     'Tasks of all accounts, and why they stand where they do.',
     taskOperations,
     explanationOperations,
+    taskTimelineOperations,
   ),
-  tag('Requests', 'The request log and total usage.', requestOperations),
+  tag('Requests', 'The request log and total usage.', requestErrorOperations, requestOperations),
   tag('Events', 'Events of all accounts.', adminEventOperations),
   tag('Audit log', 'What operators have changed.', auditLogOperations),
   tag('Settings', 'Settings of the instance.', settingOperations, {

@@ -94,6 +94,10 @@ const flag = (text: string) => {
   if (text === 'true' || text === 'false') return text === 'true'
   throw new SettingError(`must be true or false, got "${text}"`)
 }
+const onOrOff = (text: string) => {
+  if (text === 'on' || text === 'off') return text === 'on'
+  throw new SettingError(`must be on or off, got "${text}"`)
+}
 const oneOf =
   <Choice extends string>(choices: readonly Choice[]) =>
   (text: string): Choice => {
@@ -184,6 +188,12 @@ const modelDirectory = join(cacheHome === '' ? join(homedir(), '.cache') : cache
 export const settings = {
   HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the API listens on.' }),
   PORT: setting({ read: integer(1, 65_535), default: '8787', description: 'Port the API listens on.' }),
+  CONSOLE: setting({
+    read: onOrOff,
+    default: 'on',
+    description:
+      'Whether the web console is served at /console, with its sessions: on or off. Off, no cookie authenticates a request.',
+  }),
   ADMIN_PORT: setting({
     read: optionalInteger(1, 65_535),
     default: '',
@@ -418,7 +428,8 @@ export const settings = {
     read: integer(1),
     default: '300',
     isLimit: true,
-    description: 'Status and list reads per minute and key.',
+    description:
+      'Status and list reads per minute and key. Sessions of the console with a key read apart from it, four times as much together.',
   }),
   LIMIT_AUDIO_PER_MINUTE: setting({
     read: integer(1),

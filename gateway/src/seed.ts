@@ -7,7 +7,6 @@ import { secondsOf } from './admin/unix-time.ts'
 import { findAccountByName, insertAccount, insertKey, type NewKey } from './auth/key-store.ts'
 import { createKeyText, hashKey, hintOf, type KeyKind } from './auth/key-text.ts'
 import { openWallet, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
-import { formatAmount } from './billing/money/money.ts'
 import { ConfigError, type Config } from './config.ts'
 import { createLog } from './platform/log.ts'
 import { assertMigrated } from './platform/migrate.ts'
@@ -19,9 +18,8 @@ import { recordCurrency } from './settings/currency-store.ts'
 export type SeedSettings = Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL' | 'KEY_HASH_SECRETS'>
 
 const developmentAccount = 'development'
-const generousMicros = 1_000_000_000_000
-/** The balance of the development account as text. */
-export const developmentBalance = (currency: string): string => formatAmount(generousMicros, currency)
+/** The balance of the development account. */
+export const developmentMicros = 1_000_000_000_000
 
 const withPostgres = async <Result>(
   config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>,
@@ -148,14 +146,14 @@ export const seedDevelopment = (
         await openWallet(database, accountId, 'subscription')
         const day = new Date().toISOString().slice(0, 10)
         await postMovements(database, [
-          { kind: 'top_up', accountId, wallet: 'payg', taskId: null, day, amountMicros: generousMicros },
+          { kind: 'top_up', accountId, wallet: 'payg', taskId: null, day, amountMicros: developmentMicros },
           {
             kind: 'grant',
             accountId,
             wallet: 'subscription',
             taskId: null,
             day,
-            amountMicros: generousMicros,
+            amountMicros: developmentMicros,
           },
         ])
       }

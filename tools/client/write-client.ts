@@ -1,12 +1,13 @@
 /** Generates the types and the table of methods of `@kinora/client` from the contract. */
 import { adminOperations } from '../../contract/src/admin-operations.ts'
 import { adminClientMethods, clientMethods } from '../../contract/src/client-methods.ts'
-import { errors, taskErrors } from '../../contract/src/errors.ts'
+import { errors } from '../../contract/src/errors.ts'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import { Quote } from '../../contract/src/operations/account.ts'
 import { Event } from '../../contract/src/operations/events.ts'
 import { responseKindOf } from '../../contract/src/samples/response-kind.ts'
+import { taskErrors } from '../../contract/src/task-errors.ts'
 import { isOfOpenAi, TypeWriter, type Schema } from './schema-types.ts'
 
 const note = '// Generated from the contract by `npm run generate`. Do not edit.'

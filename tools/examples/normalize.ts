@@ -33,6 +33,7 @@ const createText = () => {
       .replace(/\bevt_[0-9a-f]{32}\b/g, (id) => `evt_${numbered(id, 32)}`)
       .replace(/\b[0-9a-f]{64}\b/g, (hash) => numbered(hash, 64))
       .replace(/\bsk-(sub-|admin-)?[0-9A-Za-z]{36}\b/g, (_, kind = '') => `sk-${kind}${'x'.repeat(36)}`)
+      .replace(/#link=[\w-]{43}/g, `#link=${'x'.repeat(43)}`)
       .replace(/\bwhsec_[0-9A-Za-z+/]{43}=/g, `whsec_${'x'.repeat(43)}=`)
       .replace(/\bwhpk_[0-9A-Za-z+/]{43}=/g, `whpk_${'x'.repeat(43)}=`)
       .replace(/\bevt_[0-9a-f]{32}\b/g, (id) => `evt_${numbered(id, 32)}`)

@@ -63,7 +63,8 @@ const bodyOf = async (response: Response): Promise<{ contentType: string; body: 
 export const createRecorder = ({ url, operatorKey }: { url: string; operatorKey: string }): Recorder => {
   const examples = new Map<string, Example>()
   let customerKey = ''
-
+  /** Of the console, which its own operations need. */
+  let cookie = ''
   const send = async (id: AnyOperationId, call: Call): Promise<Example> => {
     const operation = tables[id]
     if (operation === undefined) throw new Error(`There is no operation ${id}.`)
@@ -77,10 +78,13 @@ export const createRecorder = ({ url, operatorKey }: { url: string; operatorKey:
       method,
       headers: {
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        ...(path.startsWith('/console/') && { cookie, origin: url }),
         ...(call.json !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body }),
     })
+    const [given] = response.headers.getSetCookie()
+    cookie = given?.split(';')[0] ?? cookie
     const received = await bodyOf(response)
     if (response.status !== 200) throw new Error(`${id}: ${response.status} ${JSON.stringify(received.body)}`)
     return { request: requestOf(call), response: received }

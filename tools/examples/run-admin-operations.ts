@@ -64,7 +64,10 @@ const runKeys = async ({ call }: Recorder, { accountId, keyId }: Customer) => {
 }
 
 const runProviders = async ({ call }: Recorder) => {
+  await call('getOverview')
   await call('getHealth')
+  await call('listProviderProtocols')
+  await call('listModelKinds')
   await call('listProviders', { query: { limit: '1' } })
   await call('getProvider', { path: { name: 'local' } })
   const model = { id: 'vidB-2' }
@@ -114,6 +117,8 @@ const runProviders = async ({ call }: Recorder) => {
 const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks: CreatedTasks) => {
   await call('getTask', { path: { id: tasks.completed } })
   await call('explainTask', { path: { id: tasks.completed } })
+  await call('getTaskTimeline', { path: { id: tasks.completed } })
+  await call('getTaskContent', { path: { id: tasks.completed } })
   await call('getTaskOrder', { path: { id: tasks.completed } })
   await call('listAllEvents', {
     query: { account_id: customer.accountId, type: 'video.completed', limit: '1' },
@@ -136,6 +141,7 @@ const runTasks = async ({ call, callUntil }: Recorder, customer: Customer, tasks
     ({ data }) => (data as unknown[]).length > 0,
   )
   const [request] = requests['data'] as { id: string }[]
+  await call('listRequestErrors', { query: { limit: '1' } })
   await call('getRequest', { path: { id: request?.id ?? '' } })
 }
 

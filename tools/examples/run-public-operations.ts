@@ -26,6 +26,7 @@ const runVideos = async ({ call, callUntil }: Recorder): Promise<CreatedTasks> =
     { query: { type: 'video.completed', limit: '1' } },
     ({ data }) => (data as unknown[]).length > 0,
   )
+  await call('getVideoTimeline', { path })
   const content = await call('getVideoContent', { path })
   const link = new URL(String(content['video_url']))
   const [, , id = '', name = ''] = link.pathname.split('/')
@@ -109,6 +110,16 @@ const runWebhooks = async ({ call, callUntil }: Recorder): Promise<void> => {
   receiver.close()
 }
 
+const runConsole = async ({ call }: Recorder, key: string): Promise<void> => {
+  await call('createConsoleLink', { json: { keys: [key] } })
+  const { id } = await call('createConsoleSession', { json: { keys: [key] } })
+  await call('getConsoleSession')
+  await call('listConsoleSessions', { query: { limit: '1' } })
+  await call('revokeConsoleSession', { path: { id } })
+  await call('createConsoleSession', { json: { keys: [key] } })
+  await call('deleteConsoleSession')
+}
+
 export const runPublicOperations = async (recorder: Recorder, key: string): Promise<CreatedTasks> => {
   const { call } = recorder
   await call('getMe')
@@ -123,6 +134,7 @@ export const runPublicOperations = async (recorder: Recorder, key: string): Prom
   await call('rotateWebhookSecret', { json: { overlap_seconds: 3_600 } })
   await call('getStatus')
   await call('getOpenapi')
+  await runConsole(recorder, key)
   const tasks = await runVideos(recorder)
   await runAudio(recorder, key)
   await call('completeChat', {

@@ -77,7 +77,11 @@ export const gatewayZones = {
   webhooks: folder(['tasks', 'videos', 'providers/port', 'safe-fetch', 'account', 'admin'], ['http']),
   status: folder(['models', 'routing'], ['http', 'providers/port']),
   pages: folder(['status'], ['http']),
-  retention: folder(['storage', 'videos', 'transcription-tasks', 'status'], ['providers/port', 'http']),
+  console: folder(['auth', 'admin'], ['http']),
+  retention: folder(
+    ['auth', 'storage', 'videos', 'transcription-tasks', 'status'],
+    ['providers/port', 'http'],
+  ),
   erasure: folder(['billing', 'storage', 'videos', 'transcription-tasks']),
   backup: folder(['storage']),
   archive: folder(['backup', 'billing']),
@@ -92,10 +96,12 @@ export const gatewayZones = {
     [
       ...['auth', 'billing', 'models', 'videos', 'transcription-tasks', 'settings', 'erasure'],
       ...['request-log', 'statements', 'usage', 'provider-config', 'provider-budgets', 'routing', 'status'],
-      'event-feed',
+      ...['event-feed', 'readings'],
     ],
     ['http', 'providers/port'],
   ),
+
+  timelines: folder(['admin', 'billing', 'videos'], ['http', 'transcription-tasks']),
 
   'providers/port': { imports: [], packages: [] },
   'providers/kit': folder(['providers/port', 'safe-fetch']),

@@ -6,6 +6,7 @@ import { isTest } from './boundaries.mjs'
 export const wallClockFiles = {
   'times that are stored or shown, and the days and ids made of them': [
     ...['admin/audit-log/audit.ts', 'admin/providers/present-health.ts'],
+    'admin/tasks/list-request-errors.ts',
     ...['billing/metering/meter.ts', 'chat/chat-audio.ts', 'http/completed-request.ts', 'platform/uuid.ts'],
     ...['providers/ai-sdk/ai-sdk-video.ts', 'providers/openai/openai-dialogue.ts', 'seed.ts'],
     ...['rate-limits/rate-limit.ts', 'transcription-tasks/lifecycle/admit-recording.ts'],
@@ -14,12 +15,12 @@ export const wallClockFiles = {
   ],
   'dates at which keys, prices, models, subscriptions, links and files change or expire': [
     ...['admin/keys/create-operator-key.ts', 'admin/prices/set-price.ts'],
-    ...['auth/authenticate.ts', 'billing/prices/may-be-free.ts', 'models/catalog.ts'],
+    ...['auth/authenticate.ts', 'auth/identify.ts', 'billing/prices/may-be-free.ts', 'models/catalog.ts'],
     ...['billing/prices/price-list.ts', 'billing/spending/spend.ts'],
     ...['billing/subscriptions/subscriptions.ts', 'retention/orphans.ts', 'storage/spool-sweep.ts'],
     ...['storage/send-file.ts', 'storage/signed-link.ts', 'transcription-tasks/api/get-transcript.ts'],
     ...['transcription-tasks/lifecycle/settle-transcription.ts'],
-    'videos/lifecycle/store-result.ts',
+    ...['videos/api/present-details.ts', 'videos/lifecycle/store-result.ts'],
   ],
   'dates that a vendor or a receiver of webhooks gives or checks': [
     ...[

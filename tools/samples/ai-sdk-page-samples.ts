@@ -16,7 +16,7 @@ export const example1 = async () => {
 export const example2 = async () => {
   const { video, warnings, providerMetadata } = await generateVideo({
     model: kinora.video('vidB-2'),
-    prompt: { text: 'The boat sails away', image: 'https://example.com/boat.png' },
+    prompt: 'A boat sails away',
     duration: 10,
     aspectRatio: '16:9',
     providerOptions: { kinora: { metadata: { team: 'red' }, watermark: false } },

@@ -11,6 +11,6 @@ export const example1 = async () => {
 }
 
 export const example2 = async () => {
-  const admin = new KinoraAdmin({ baseUrl: 'http://127.0.0.1:8788', apiKey: process.env.OPERATOR_KEY })
+  const admin = new KinoraAdmin({ apiKey: process.env.OPERATOR_KEY })
   const account = await admin.accounts.create({ name: 'Studio' })
 }

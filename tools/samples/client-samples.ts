@@ -69,6 +69,14 @@ export const followVideo = async () => {
   for await (const event of kinora.videos.events('vidB-2:1767225600-00000000000001')) console.log(event)
 }
 
+export const getVideoTimeline = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  console.log(await kinora.videos.timeline('vidB-2:1767225600-00000000000001'))
+}
+
 export const remixVideo = async () => {
   const kinora = new Kinora({
     baseUrl: process.env.KINORA_URL,
@@ -140,7 +148,7 @@ export const getCharacter = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.characters.get('char_00000000-0000-7000-8000-000000000006'))
+  console.log(await kinora.characters.get('char_00000000-0000-7000-8000-000000000008'))
 }
 
 export const renameCharacter = async () => {
@@ -148,7 +156,7 @@ export const renameCharacter = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.characters.rename('char_00000000-0000-7000-8000-000000000006', {
+  const result = await kinora.characters.rename('char_00000000-0000-7000-8000-000000000008', {
     username: 'red.panda_7',
   })
   console.log(result)
@@ -159,7 +167,7 @@ export const deleteCharacter = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.characters.delete('char_00000000-0000-7000-8000-000000000006'))
+  console.log(await kinora.characters.delete('char_00000000-0000-7000-8000-000000000008'))
 }
 
 export const showCharacter = async () => {
@@ -254,7 +262,7 @@ export const getTranscriptionTask = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.transcriptionTasks.get('transcription_00000000-0000-7000-8000-000000000010')
+  const result = await kinora.transcriptionTasks.get('transcription_00000000-0000-7000-8000-000000000012')
   console.log(result)
 }
 
@@ -263,7 +271,7 @@ export const getTranscript = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.transcriptionTasks.transcript('transcription_00000000-0000-7000-8000-000000000010', {
+  const result = await kinora.transcriptionTasks.transcript('transcription_00000000-0000-7000-8000-000000000012', {
     response_format: 'json',
   })
   console.log(result)
@@ -274,7 +282,7 @@ export const deleteTranscriptionTask = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.transcriptionTasks.delete('transcription_00000000-0000-7000-8000-000000000010')
+  const result = await kinora.transcriptionTasks.delete('transcription_00000000-0000-7000-8000-000000000012')
   console.log(result)
 }
 
@@ -343,7 +351,7 @@ export const getAccountKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.keys.get('00000000-0000-7000-8000-000000000013'))
+  console.log(await kinora.keys.get('00000000-0000-7000-8000-000000000014'))
 }
 
 export const updateAccountKey = async () => {
@@ -351,7 +359,7 @@ export const updateAccountKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.keys.update('00000000-0000-7000-8000-000000000013', {
+  const result = await kinora.keys.update('00000000-0000-7000-8000-000000000014', {
     scopes: ['create', 'read'],
   })
   console.log(result)
@@ -362,7 +370,7 @@ export const rotateAccountKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.keys.rotate('00000000-0000-7000-8000-000000000013', { overlap_seconds: 3600 })
+  const result = await kinora.keys.rotate('00000000-0000-7000-8000-000000000014', { overlap_seconds: 3600 })
   console.log(result)
 }
 
@@ -371,7 +379,7 @@ export const deleteAccountKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.keys.delete('00000000-0000-7000-8000-000000000013'))
+  console.log(await kinora.keys.delete('00000000-0000-7000-8000-000000000014'))
 }
 
 export const listStatements = async () => {
@@ -423,7 +431,7 @@ export const getWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.webhooks.get('00000000-0000-7000-8000-000000000016'))
+  console.log(await kinora.webhooks.get('00000000-0000-7000-8000-000000000017'))
 }
 
 export const updateWebhookEndpoint = async () => {
@@ -431,7 +439,7 @@ export const updateWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.webhooks.update('00000000-0000-7000-8000-000000000016', {
+  const result = await kinora.webhooks.update('00000000-0000-7000-8000-000000000017', {
     name: 'Production',
   })
   console.log(result)
@@ -442,7 +450,7 @@ export const postWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.webhooks.update('00000000-0000-7000-8000-000000000016', { concurrency: 20 })
+  const result = await kinora.webhooks.update('00000000-0000-7000-8000-000000000017', { concurrency: 20 })
   console.log(result)
 }
 
@@ -451,7 +459,7 @@ export const deleteWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.webhooks.delete('00000000-0000-7000-8000-000000000016'))
+  console.log(await kinora.webhooks.delete('00000000-0000-7000-8000-000000000017'))
 }
 
 export const rotateWebhookEndpointSecret = async () => {
@@ -459,7 +467,7 @@ export const rotateWebhookEndpointSecret = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.webhooks.rotateSecret('00000000-0000-7000-8000-000000000016', {
+  const result = await kinora.webhooks.rotateSecret('00000000-0000-7000-8000-000000000017', {
     overlap_seconds: 3600,
   })
   console.log(result)
@@ -470,7 +478,7 @@ export const testWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.webhooks.test('00000000-0000-7000-8000-000000000016', {
+  const result = await kinora.webhooks.test('00000000-0000-7000-8000-000000000017', {
     type: 'video.completed',
   })
   console.log(result)
@@ -481,7 +489,7 @@ export const redeliverWebhookEndpoint = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await kinora.webhooks.redeliver('00000000-0000-7000-8000-000000000016', {
+  const result = await kinora.webhooks.redeliver('00000000-0000-7000-8000-000000000017', {
     since: 1767225600,
   })
   console.log(result)
@@ -516,7 +524,7 @@ export const getWebhookDelivery = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.webhooks.deliveries.get('00000000-0000-7000-8000-000000000017'))
+  console.log(await kinora.webhooks.deliveries.get('00000000-0000-7000-8000-000000000018'))
 }
 
 export const redeliverWebhookDelivery = async () => {
@@ -524,7 +532,7 @@ export const redeliverWebhookDelivery = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await kinora.webhooks.deliveries.redeliver('00000000-0000-7000-8000-000000000017'))
+  console.log(await kinora.webhooks.deliveries.redeliver('00000000-0000-7000-8000-000000000018'))
 }
 
 export const listModels = async () => {
@@ -612,6 +620,56 @@ export const rotateWebhookSecret = async () => {
   console.log(await kinora.webhooks.secret.rotate({ overlap_seconds: 3600 }))
 }
 
+export const createConsoleSession = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  const result = await kinora.console.sessions.create({ keys: ['sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'] })
+  console.log(result)
+}
+
+export const createConsoleLink = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  const result = await kinora.console.links.create({ keys: ['sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'] })
+  console.log(result)
+}
+
+export const getConsoleSession = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  console.log(await kinora.console.session.get())
+}
+
+export const deleteConsoleSession = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  console.log(await kinora.console.session.delete())
+}
+
+export const listConsoleSessions = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  for await (const item of kinora.console.sessions.list()) console.log(item)
+}
+
+export const revokeConsoleSession = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  console.log(await kinora.console.sessions.revoke('00000000-0000-7000-8000-000000000044'))
+}
+
 export const getErrorDocs = async () => {
   const kinora = new Kinora({
     baseUrl: process.env.KINORA_URL,
@@ -649,7 +707,7 @@ export const getAccount = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.accounts.get('00000000-0000-7000-8000-000000000012'))
+  console.log(await admin.accounts.get('00000000-0000-7000-8000-000000000013'))
 }
 
 export const updateAccount = async () => {
@@ -657,7 +715,7 @@ export const updateAccount = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.accounts.update('00000000-0000-7000-8000-000000000012', {
+  const result = await admin.accounts.update('00000000-0000-7000-8000-000000000013', {
     spend_cap_micros: 200000000,
   })
   console.log(result)
@@ -668,7 +726,7 @@ export const eraseAccount = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.accounts.erase('00000000-0000-7000-8000-000000000042'))
+  console.log(await admin.accounts.erase('00000000-0000-7000-8000-000000000046'))
 }
 
 export const getErasure = async () => {
@@ -676,7 +734,7 @@ export const getErasure = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.accounts.erasure('00000000-0000-7000-8000-000000000042'))
+  console.log(await admin.accounts.erasure('00000000-0000-7000-8000-000000000046'))
 }
 
 export const setSubscription = async () => {
@@ -684,8 +742,8 @@ export const setSubscription = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.accounts.setSubscription('00000000-0000-7000-8000-000000000012', {
-    plan_id: '00000000-0000-7000-8000-000000000043',
+  const result = await admin.accounts.setSubscription('00000000-0000-7000-8000-000000000013', {
+    plan_id: '00000000-0000-7000-8000-000000000047',
     ends_at: 1798761600,
   })
   console.log(result)
@@ -696,7 +754,7 @@ export const endSubscription = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.accounts.endSubscription('00000000-0000-7000-8000-000000000012'))
+  console.log(await admin.accounts.endSubscription('00000000-0000-7000-8000-000000000013'))
 }
 
 export const createPlan = async () => {
@@ -721,7 +779,7 @@ export const getPlan = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.plans.get('00000000-0000-7000-8000-000000000043'))
+  console.log(await admin.plans.get('00000000-0000-7000-8000-000000000047'))
 }
 
 export const updatePlan = async () => {
@@ -729,7 +787,7 @@ export const updatePlan = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.plans.update('00000000-0000-7000-8000-000000000043', {
+  const result = await admin.plans.update('00000000-0000-7000-8000-000000000047', {
     cycle_quota_micros: 120000000,
   })
   console.log(result)
@@ -740,7 +798,7 @@ export const deletePlan = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.plans.delete('00000000-0000-7000-8000-000000000043'))
+  console.log(await admin.plans.delete('00000000-0000-7000-8000-000000000047'))
 }
 
 export const createKey = async () => {
@@ -748,7 +806,7 @@ export const createKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.keys.create('00000000-0000-7000-8000-000000000012', {
+  const result = await admin.keys.create('00000000-0000-7000-8000-000000000013', {
     kind: 'payg',
     name: 'production',
     scopes: ['create', 'read', 'account'],
@@ -761,7 +819,7 @@ export const listKeys = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  for await (const item of admin.keys.list({ account_id: '00000000-0000-7000-8000-000000000012' })) console.log(item)
+  for await (const item of admin.keys.list({ account_id: '00000000-0000-7000-8000-000000000013' })) console.log(item)
 }
 
 export const getKey = async () => {
@@ -769,7 +827,7 @@ export const getKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.keys.get('00000000-0000-7000-8000-000000000011'))
+  console.log(await admin.keys.get('00000000-0000-7000-8000-000000000005'))
 }
 
 export const updateKey = async () => {
@@ -777,7 +835,7 @@ export const updateKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.keys.update('00000000-0000-7000-8000-000000000011', {
+  const result = await admin.keys.update('00000000-0000-7000-8000-000000000005', {
     models: ['vidB-2'],
     quota_micros: 20000000,
   })
@@ -789,7 +847,7 @@ export const rotateKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.keys.rotate('00000000-0000-7000-8000-000000000011', { overlap_seconds: 3600 })
+  const result = await admin.keys.rotate('00000000-0000-7000-8000-000000000005', { overlap_seconds: 3600 })
   console.log(result)
 }
 
@@ -798,7 +856,7 @@ export const deleteKey = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.keys.delete('00000000-0000-7000-8000-000000000011'))
+  console.log(await admin.keys.delete('00000000-0000-7000-8000-000000000005'))
 }
 
 export const createOperatorKey = async () => {
@@ -814,7 +872,7 @@ export const createTopUp = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.accounts.topUp('00000000-0000-7000-8000-000000000012', {
+  const result = await admin.accounts.topUp('00000000-0000-7000-8000-000000000013', {
     amount_micros: 50000000,
     reason: 'Invoice paid',
     reference: 'INV-1001',
@@ -827,7 +885,7 @@ export const createAdjustment = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.accounts.adjust('00000000-0000-7000-8000-000000000012', {
+  const result = await admin.accounts.adjust('00000000-0000-7000-8000-000000000013', {
     amount_micros: -1000000,
     reason: 'Duplicate top-up',
   })
@@ -852,7 +910,7 @@ export const listMovements = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  for await (const item of admin.accounts.movements('00000000-0000-7000-8000-000000000012')) console.log(item)
+  for await (const item of admin.accounts.movements('00000000-0000-7000-8000-000000000013')) console.log(item)
 }
 
 export const listLedgerEntries = async () => {
@@ -892,7 +950,7 @@ export const listAccountStatements = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  for await (const item of admin.accounts.statements('00000000-0000-7000-8000-000000000012')) console.log(item)
+  for await (const item of admin.accounts.statements('00000000-0000-7000-8000-000000000013')) console.log(item)
 }
 
 export const getAccountStatement = async () => {
@@ -900,7 +958,7 @@ export const getAccountStatement = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.accounts.statement('00000000-0000-7000-8000-000000000012', '2026-01'))
+  console.log(await admin.accounts.statement('00000000-0000-7000-8000-000000000013', '2026-01'))
 }
 
 export const listPrices = async () => {
@@ -919,12 +977,28 @@ export const setPrice = async () => {
   console.log(await admin.prices.set({ model: 'vidB-2', unit: 'second', unit_micros: 90000 }))
 }
 
+export const getOverview = async () => {
+  const admin = new KinoraAdmin({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  console.log(await admin.overview.get())
+}
+
 export const getHealth = async () => {
   const admin = new KinoraAdmin({
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
   console.log(await admin.health.get())
+}
+
+export const listProviderProtocols = async () => {
+  const admin = new KinoraAdmin({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  for await (const item of admin.providerProtocols.list()) console.log(item)
 }
 
 export const listProviders = async () => {
@@ -981,6 +1055,14 @@ export const testProvider = async () => {
     apiKey: process.env.KINORA_API_KEY,
   })
   console.log(await admin.providers.test('local'))
+}
+
+export const listModelKinds = async () => {
+  const admin = new KinoraAdmin({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  for await (const item of admin.models.kinds()) console.log(item)
 }
 
 export const listModelEntries = async () => {
@@ -1071,7 +1153,7 @@ export const listTasks = async () => {
     apiKey: process.env.KINORA_API_KEY,
   })
   for await (const item of admin.tasks.list({
-    account_id: '00000000-0000-7000-8000-000000000012',
+    account_id: '00000000-0000-7000-8000-000000000013',
     status: 'failed',
   })) console.log(item)
 }
@@ -1105,7 +1187,7 @@ export const cancelTask = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.tasks.cancel('vidA3.1-fast:1767225600-00000000000050'))
+  console.log(await admin.tasks.cancel('vidA3.1-fast:1767225600-00000000000054'))
 }
 
 export const resolveTask = async () => {
@@ -1113,7 +1195,7 @@ export const resolveTask = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  const result = await admin.tasks.resolve('vidA3.1-fast:1767225600-00000000000050', { action: 'fail' })
+  const result = await admin.tasks.resolve('vidA3.1-fast:1767225600-00000000000054', { action: 'fail' })
   console.log(result)
 }
 
@@ -1125,6 +1207,31 @@ export const explainTask = async () => {
   console.log(await admin.tasks.explain('vidB-2:1767225600-00000000000001'))
 }
 
+export const getTaskTimeline = async () => {
+  const admin = new KinoraAdmin({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  console.log(await admin.tasks.timeline('vidB-2:1767225600-00000000000001'))
+}
+
+export const getTaskContent = async () => {
+  const admin = new KinoraAdmin({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  const file = await admin.tasks.content('vidB-2:1767225600-00000000000001')
+  await file.save('video.mp4')
+}
+
+export const listRequestErrors = async () => {
+  const admin = new KinoraAdmin({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  for await (const item of admin.requests.errors()) console.log(item)
+}
+
 export const getTotalUsage = async () => {
   const admin = new KinoraAdmin({
     baseUrl: process.env.KINORA_URL,
@@ -1132,7 +1239,7 @@ export const getTotalUsage = async () => {
   })
   for await (const item of admin.usage.get({
     group_by: 'model',
-    account_id: '00000000-0000-7000-8000-000000000012',
+    account_id: '00000000-0000-7000-8000-000000000013',
   })) console.log(item)
 }
 
@@ -1152,7 +1259,7 @@ export const getRequest = async () => {
     baseUrl: process.env.KINORA_URL,
     apiKey: process.env.KINORA_API_KEY,
   })
-  console.log(await admin.requests.get('req_00000000-0000-7000-8000-000000000051'))
+  console.log(await admin.requests.get('req_00000000-0000-7000-8000-000000000006'))
 }
 
 export const listAllEvents = async () => {
@@ -1161,7 +1268,7 @@ export const listAllEvents = async () => {
     apiKey: process.env.KINORA_API_KEY,
   })
   for await (const item of admin.events.list({
-    account_id: '00000000-0000-7000-8000-000000000012',
+    account_id: '00000000-0000-7000-8000-000000000013',
     type: 'video.completed',
   })) console.log(item)
 }

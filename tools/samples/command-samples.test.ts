@@ -7,8 +7,11 @@ import { expect, test } from 'vitest'
 import { commands } from '../../cli/src/commands/all-commands.ts'
 import { parseWords } from '../../cli/src/frame/parse.ts'
 import { findCommand } from '../../cli/src/frame/run-command.ts'
+import { readAmount } from '../../cli/src/operator/read-amount.ts'
+import { readSettings } from '../../cli/src/operator/read-settings.ts'
+import { formatMoney } from '../../cli/src/terminal/format.ts'
 import { adminOperations } from '../../contract/src/admin-operations.ts'
-import { examples } from '../../contract/src/examples.ts'
+import { examples, type Example } from '../../contract/src/examples.ts'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import { commandCalls, type CommandCall } from '../../contract/src/samples/command-calls.ts'
@@ -24,6 +27,21 @@ const samples = Object.entries<CommandCall>(commandCalls).map(([id, call]) => {
   const source = codeSamplesOf(operation, example).find(({ source }) => source.startsWith('kinora '))?.source
   return { id, call, example, source: source ?? '' }
 })
+
+const valuesOf = ({ settings: field = '' }: CommandCall, { request }: Example) => {
+  const body = (request.body ?? {}) as Record<string, unknown>
+  const settings = (body[field] ?? {}) as Record<string, unknown>
+  const given: Record<string, unknown> = { ...request.parameters, ...body, ...settings }
+  return { given, settings }
+}
+
+/** What the command reads. */
+const textOf = (name: string, value: unknown): string => {
+  if (!name.endsWith('_micros')) return fileIn(value) ?? String(value)
+  const amount = formatMoney(Number(value), '').replaceAll(/[, ]/g, '')
+  expect(readAmount(name, amount)).toBe(value)
+  return amount
+}
 
 /** What a shell makes of each sample. */
 const readWords = async (): Promise<string[][]> => {
@@ -43,29 +61,40 @@ test('the parser reads the recorded request from the sample of each command', as
     const found = findCommand(commands, words)
     if (found === undefined) throw new Error(`There is no command ${words.join(' ')}`)
     const { command, rest } = found
-    const input = Object.values(parseWords(command, rest)).map(String)
-    return { words: command.words, input }
+    const values: Record<string, unknown> = { ...(parseWords(command, rest) as object) }
+    const settings = Array.isArray(values['set']) ? readSettings(values['set'] as string[]) : {}
+    return { words: command.words, input: Object.values(values).map(String), settings }
   })
-  const expected = samples.map(({ call, example: { request } }) => {
-    const body = request.body as Record<string, string | number> | undefined
-    const given: Record<string, string | number> = { ...request.parameters, ...body }
+  const expected = samples.map(({ call, example }) => {
+    const { given, settings } = valuesOf(call, example)
     const names = [...(call.arguments ?? []), ...Object.keys(call.options ?? {})]
-    const values = names.flatMap((name) => (given[name] === undefined ? [] : [given[name]]))
+    const named = names.flatMap((name) => (given[name] === undefined ? [] : [textOf(name, given[name])]))
+    const others = Object.entries(settings).filter(([name]) => !names.includes(name))
     return {
       words: call.words,
       input: expect.arrayContaining([
-        ...values.map((value) => fileIn(value) ?? String(value)),
+        ...named,
         ...(call.output === undefined ? [] : [call.output]),
       ]) as string[],
+      settings: Object.fromEntries(others),
     }
   })
   expect(read).toEqual(expected)
 })
 
+test('secrets are not in the samples', () => {
+  const written = samples.flatMap(({ call, example, source }) => {
+    const { given } = valuesOf(call, example)
+    return Object.keys(call.secretFiles ?? {}).map((name) => source.includes(String(given[name])))
+  })
+  expect(written).not.toEqual([])
+  expect(written).not.toContain(true)
+})
+
 test('every argument that a command needs has a value', () => {
   expect(
-    samples.flatMap(({ id, call, example: { request } }) => {
-      const given = { ...request.parameters, ...(request.body as object | undefined) }
+    samples.flatMap(({ id, call, example }) => {
+      const { given } = valuesOf(call, example)
       return (call.arguments ?? []).filter((name) => !(name in given)).map((name) => `${id}: ${name}`)
     }),
   ).toEqual([])

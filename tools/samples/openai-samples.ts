@@ -155,7 +155,7 @@ export const getWebhookEndpoint = async () => {
     apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
-  const endpoint = await client.webhooks.retrieve('00000000-0000-7000-8000-000000000016')
+  const endpoint = await client.webhooks.retrieve('00000000-0000-7000-8000-000000000017')
   console.log(endpoint)
 }
 
@@ -164,7 +164,7 @@ export const updateWebhookEndpoint = async () => {
     apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
-  const endpoint = await client.webhooks.update('00000000-0000-7000-8000-000000000016', {
+  const endpoint = await client.webhooks.update('00000000-0000-7000-8000-000000000017', {
     name: 'Production',
   })
   console.log(endpoint)
@@ -175,7 +175,7 @@ export const deleteWebhookEndpoint = async () => {
     apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
-  const deleted = await client.webhooks.delete('00000000-0000-7000-8000-000000000016')
+  const deleted = await client.webhooks.delete('00000000-0000-7000-8000-000000000017')
   console.log(deleted)
 }
 
@@ -184,7 +184,7 @@ export const rotateWebhookEndpointSecret = async () => {
     apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
-  const endpoint = await client.webhooks.rotateSecret('00000000-0000-7000-8000-000000000016')
+  const endpoint = await client.webhooks.rotateSecret('00000000-0000-7000-8000-000000000017')
   console.log(endpoint)
 }
 
@@ -193,7 +193,7 @@ export const testWebhookEndpoint = async () => {
     apiKey: process.env.KINORA_API_KEY,
     baseURL: `${process.env.KINORA_URL}/openai/v1`,
   })
-  const test = await client.webhooks.test('00000000-0000-7000-8000-000000000016', {
+  const test = await client.webhooks.test('00000000-0000-7000-8000-000000000017', {
     event_type: 'video.completed',
   })
   console.log(test)

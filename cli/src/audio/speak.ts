@@ -1,6 +1,7 @@
 /** `kinora speak`. */
 import { access, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { styleText } from 'node:util'
 
 import type { CreateSpeechParams, Kinora } from '@kinora/client'
 import type { SpeechFormat } from '@kinora/contract/operations/audio'
@@ -70,8 +71,9 @@ export const speak = async (input: SpeakInput): Promise<void> => {
   const output = input.output ?? (isTerminal() || input.json ? await findFreeName(format) : '-')
   await checkOutput(output)
   const { kinora } = await connect(input)
+  const chosen = await chooseVoice(kinora, input)
   const file = await kinora.speech.create({
-    ...(await chooseVoice(kinora, input)),
+    ...chosen,
     input: text,
     response_format: format,
     ...(input.speed !== undefined && { speed: input.speed }),
@@ -79,6 +81,9 @@ export const speak = async (input: SpeakInput): Promise<void> => {
     dry_run: false,
   } as CreateSpeechParams & { dry_run: false })
   await saveFile(file, output)
+  if (process.stderr.isTTY && !input.json) {
+    tell(`${styleText('green', '✓', { stream: process.stderr })} ${chosen.model} · ${chosen.voice}`)
+  }
   if (output === '-') return
   if (input.json) printJson({ file: output, format, bytes: (await stat(output)).size })
   else print(output)

@@ -34,7 +34,6 @@ export const accountCommands = [
       ...operatorOptions,
     },
     example: 'kinora accounts list --status suspended',
-    prints: 'listAccounts',
     run: async (input) => (await import('../operator/accounts.ts')).listAccounts(input),
   }),
   defineCommand({
@@ -44,7 +43,6 @@ export const accountCommands = [
     arguments: { name: { summary: 'name of the account' } },
     options: { ...limits, ...operatorOptions },
     example: 'kinora accounts create Aquarium --spend-cap 500.00 --currency USD',
-    prints: 'createAccount',
     run: async (input) => (await import('../operator/accounts.ts')).createAccount(input),
   }),
   defineCommand({

@@ -39,7 +39,7 @@ export const nouns: Record<string, string> = {
   providers: 'Providers of the models',
   'Operate models': 'Add models and explain their routes',
   config: 'Settings and the providers file',
-  admin: 'Operator keys',
+  admin: 'Operator keys, and signing in to the console',
   tasks: 'Inspect, retry and refund tasks',
   storage: 'Inspect and move stored media',
   engine: 'Inspect Restate',

@@ -3,6 +3,7 @@ import { operatorKeyDays, operatorRoles } from '@kinora/contract/operator-key'
 
 import { defineCommand } from '../frame/command.ts'
 import { UsageError } from '../frame/usage-error.ts'
+import { operatorOptions } from './operator-options.ts'
 
 const readDirectory = (directory: string | undefined): string => {
   if (directory !== undefined && directory !== '') return directory
@@ -35,6 +36,17 @@ export const operateCommands = [
       const { createOperatorKey } = await import('../admin.ts')
       await createOperatorKey({ name, role, expires })
     },
+  }),
+  defineCommand({
+    words: 'admin login',
+    group: 'Operate',
+    summary: 'Open the web console in the browser, signed in with the key of an operator.',
+    details:
+      'Prints a link that signs in once, within 5 minutes, and opens it if this is a terminal of a desktop. The session also has the key of a customer if the environment has one for the same address.',
+    options: { noOpen: { type: 'flag', summary: 'only print the link' }, ...operatorOptions },
+    example: 'kinora admin login',
+    prints: 'createConsoleLink',
+    run: async (input) => (await import('../operator/login.ts')).openConsole(input),
   }),
   defineCommand({
     words: 'audit',

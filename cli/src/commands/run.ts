@@ -17,14 +17,14 @@ export const runCommands = [
         summary: 'directory for data, logs and keys',
       },
       json: { type: 'flag', summary: 'print only one line of JSON, when the service is ready' },
-      noOpen: { type: 'flag', summary: 'accepted for compatibility; no browser is opened' },
+      noOpen: { type: 'flag', summary: 'do not open the console in the browser' },
       noModels: { type: 'flag', summary: 'do not pull models in the background' },
     },
     example: 'kinora dev --port 9000',
     prints: 'one line when the service is ready: `{"event", "url", "console", "keys"}`',
-    run: async ({ port, data, json, noModels }) => {
+    run: async ({ port, data, json, noOpen, noModels }) => {
       const { dev } = await import('../dev.ts')
-      await dev({ port, directory: data, isJson: json, pullsModels: !noModels })
+      await dev({ port, directory: data, isJson: json, opens: !noOpen, pullsModels: !noModels })
     },
   }),
   defineCommand({

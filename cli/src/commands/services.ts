@@ -22,7 +22,6 @@ export const providerCommands = [
     summary: 'List the providers with their state, their work and what they cost today.',
     options: { ...pageLimitOption, ...operatorOptions },
     example: 'kinora providers list',
-    prints: 'listProviders',
     run: async (input) => (await import('../operator/providers.ts')).listProviders(input),
   }),
   defineCommand({
@@ -49,7 +48,6 @@ export const providerCommands = [
     },
     example:
       'kinora providers add acme --kind openai --base-url https://api.acme.example/v1 --key-file acme.key',
-    prints: 'setProvider',
     run: async (input) => (await import('../operator/providers.ts')).addProvider(input),
   }),
   defineCommand({
@@ -59,7 +57,6 @@ export const providerCommands = [
     arguments: { name: { summary: 'name of the provider' } },
     options: operatorOptions,
     example: 'kinora providers test acme',
-    prints: 'testProvider',
     run: async (input) => (await import('../operator/providers.ts')).testProvider(input),
   }),
   defineCommand({
@@ -87,7 +84,6 @@ export const providerCommands = [
     },
     example:
       "kinora models add clip-1 --kind video --set family=B --set seconds='[4,8]' --set sizes='[\"1280x720\"]' --price second=0.25 --provider acme",
-    prints: 'setModelEntry',
     run: async (input) => (await import('../operator/models.ts')).addModel(input),
   }),
   defineCommand({
@@ -111,7 +107,6 @@ export const providerCommands = [
       ...operatorOptions,
     },
     example: 'kinora models explain vidB-2 --seconds 8',
-    prints: 'explainModelRoutes',
     run: async (input) => (await import('../operator/models.ts')).explainModel(input),
   }),
 ]
@@ -148,7 +143,6 @@ export const logCommands = [
     arguments: { id: { summary: 'the request_id of an error, or the x-request-id of a response' } },
     options: operatorOptions,
     example: 'kinora requests req_01kqzv6n4pf8r0dx2m3c5t7y9b',
-    prints: 'getRequest',
     run: async (input) => (await import('../operator/requests.ts')).getRequest(input),
   }),
 ]
@@ -176,7 +170,6 @@ export const moneyCommands = [
       ...operatorOptions,
     },
     example: 'kinora top-up Aquarium 20.00 --currency USD --reference INV-1',
-    prints: 'createTopUp',
     run: async (input) => (await import('../operator/plans.ts')).topUp(input),
   }),
   defineCommand({
@@ -185,7 +178,6 @@ export const moneyCommands = [
     summary: 'List the plans of subscriptions.',
     options: { ...pageLimitOption, ...operatorOptions },
     example: 'kinora plans list',
-    prints: 'listPlans',
     run: async (input) => (await import('../operator/plans.ts')).listPlans(input),
   }),
   defineCommand({
@@ -200,7 +192,6 @@ export const moneyCommands = [
       ...operatorOptions,
     },
     example: 'kinora plans create Studio --quota 100.00 --days 30',
-    prints: 'createPlan',
     run: async (input) => (await import('../operator/plans.ts')).createPlan(input),
   }),
   defineCommand({
@@ -215,7 +206,6 @@ export const moneyCommands = [
       ...operatorOptions,
     },
     example: 'kinora plans update Studio --quota 120.00',
-    prints: 'updatePlan',
     run: async (input) => (await import('../operator/plans.ts')).updatePlan(input),
   }),
 ]

@@ -23,7 +23,6 @@ export const taskCommands = [
       ...operatorOptions,
     },
     example: 'kinora tasks list --account Aquarium --status failed',
-    prints: 'listTasks',
     run: async (input) => (await import('../operator/tasks.ts')).listTasks(input),
   }),
   defineCommand({
@@ -33,7 +32,6 @@ export const taskCommands = [
     arguments: { id: { summary: 'id of a task, or of a request (req_…) that was rejected' } },
     options: operatorOptions,
     example: 'kinora tasks why vidB-2:1794783873-00wr0CHx8hiNIb',
-    prints: 'explainTask',
     run: async (input) => (await import('../operator/tasks.ts')).explainTask(input),
   }),
   defineCommand({
@@ -43,7 +41,6 @@ export const taskCommands = [
     arguments: id,
     options: operatorOptions,
     example: 'kinora tasks retry vidB-2:1794783873-00wr0CHx8hiNIb',
-    prints: 'retryTask',
     run: async (input) => (await import('../operator/tasks.ts')).retryTask(input),
   }),
   defineCommand({
@@ -69,7 +66,6 @@ export const taskCommands = [
       ...operatorOptions,
     },
     example: 'kinora tasks refund vidB-2:1794783873-00wr0CHx8hiNIb 0.20 --reason "blurred frames"',
-    prints: 'createRefund',
     run: async (input) => (await import('../operator/tasks.ts')).refundTask(input),
   }),
 ]

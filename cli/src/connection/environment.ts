@@ -36,4 +36,5 @@ export const readTerminal = () => ({
     read('DISPLAY') !== undefined ||
     read('WAYLAND_DISPLAY') !== undefined,
   isSsh: read('SSH_CONNECTION') !== undefined,
+  isCi: read('CI') !== undefined,
 })

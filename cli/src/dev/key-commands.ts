@@ -1,13 +1,13 @@
 /** The keys of `kinora dev` on a terminal. */
 import { join } from 'node:path'
 
-import { canOpen, openFile } from '../terminal/open-file.ts'
+import { canOpen, openFile, openLink } from '../terminal/open-file.ts'
 import { style } from '../terminal/print.ts'
 import { readKeys } from '../terminal/read-keys.ts'
 import type { Screen } from '../terminal/screen.ts'
 import type { Activity } from './activity/show-activity.ts'
 import { showPath } from './data-files.ts'
-import { createKey, makeVideo } from './own-requests.ts'
+import { createConsoleLink, createKey, makeVideo } from './own-requests.ts'
 import type { StatusLines } from './status-lines.ts'
 
 const videosAtOnceMax = 3
@@ -18,6 +18,8 @@ interface KeyCommands {
   activity: Activity
   url: string
   key: string
+  /** Whom the console is opened for. */
+  consoleKeys: string[]
   directory: string
   /** Why the data cannot be reset; undefined if it can. */
   resetProblem: string | undefined
@@ -27,7 +29,7 @@ interface KeyCommands {
 
 /** Reads keys until the returned function is called. */
 export const handleKeys = (commands: KeyCommands): (() => void) => {
-  const { screen, status, activity, url, key, directory } = commands
+  const { screen, status, activity, url, key, consoleKeys, directory } = commands
   const ending = new AbortController()
   const service = { url, key, signal: ending.signal }
   let videos = 0
@@ -45,8 +47,10 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
     }
   }
   const open = async () => {
-    if (canOpen() && (await openFile(`${url}/`))) say('note', `Opened ${url}/`)
-    else say('note', `Open ${url}/ in a browser.`)
+    const link = await createConsoleLink(service, consoleKeys)
+    const address = link ?? `${url}/`
+    if (canOpen() && (await openLink(address))) say('note', `Opened ${address.replace(/#.*/, '')}`)
+    else say('note', `Open ${address} in a browser.`)
   }
   const film = async () => {
     if (videos >= videosAtOnceMax) {
@@ -79,7 +83,7 @@ export const handleKeys = (commands: KeyCommands): (() => void) => {
     status.setKeys(`  ${style('yellow', '?')} ${what}${style('bold', 'y')}/${style('bold', 'n')}`)
   }
   const table: { key: string; name: string; run: () => void }[] = [
-    { key: 'o', name: 'open', run: () => void attempt('Could not open it', open) },
+    { key: 'o', name: 'console', run: () => void attempt('Could not open it', open) },
     { key: 'v', name: 'make a video', run: () => void attempt('Could not make a video', film) },
     { key: 'k', name: 'new key', run: () => void attempt('Could not create a key', addKey) },
     { key: 'l', name: 'all logs', run: showAll },

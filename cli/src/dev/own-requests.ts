@@ -50,11 +50,46 @@ export const createKey = async (service: Service): Promise<string> => {
   return body.secret
 }
 
+/** A link that signs a browser in to the console with these keys; undefined if the service has no console. */
+export const createConsoleLink = async (
+  service: Service,
+  keys: string[],
+  next?: string,
+): Promise<string | undefined> => {
+  const response = await fetch(`${service.url}/console/v1/links`, {
+    method: 'POST',
+    body: JSON.stringify({ keys }),
+    headers: { 'content-type': 'application/json', 'x-client-request-id': ownRequestId },
+    signal: service.signal,
+  })
+  const answer = (await response.json()) as { url?: string }
+  if (!response.ok || answer.url === undefined) return undefined
+  const link = new URL(answer.url)
+  if (next !== undefined) link.searchParams.set('next', next)
+  return link.href
+}
+
 const sample = {
   model: 'vidB-2',
   seconds: 4,
   size: '1280x720',
   prompt: 'A whale swimming through a calm ocean at sunset',
+}
+
+/** Marks the video that the first page of the console shows. */
+const sampleMark = { sample: 'first-run' }
+
+/** Creates the video that the first page of the console shows, once. A service without it works as well. */
+export const createSample = async (service: Service): Promise<void> => {
+  try {
+    const { body } = await call<{ data: unknown[] }>(
+      service,
+      `/v1/videos?limit=1&metadata[sample]=${sampleMark.sample}`,
+    )
+    if (body.data.length === 0) await call(service, '/v1/videos', { ...sample, metadata: sampleMark })
+  } catch {
+    // The page offers to make a video.
+  }
 }
 
 /** Makes a video, saves it in a directory and returns its path. `show` is told how far it is. */

@@ -11,6 +11,7 @@ import { welcome } from './welcome.ts'
 
 const usual = {
   url: 'http://127.0.0.1:65535',
+  consoleUrl: `http://127.0.0.1:65535/console/sign-in#link=${'x'.repeat(43)}`,
   key: `sk-${'K'.repeat(36)}`,
   currency: 'USD',
   directory: '.kinora',
@@ -22,9 +23,14 @@ const usual = {
 const linesOf = (options: Partial<typeof usual>) =>
   stripVTControlCharacters(welcome({ ...usual, ...options })).split('\n')
 
-test.for([{}, { isFound: false }, { hasKeys: false }])('nothing is wider than a terminal: %o', (options) => {
-  expect(linesOf(options).filter((line) => measureColumns(line) > 80)).toEqual([])
-})
+test.for([{}, { isFound: false }, { hasKeys: false }])(
+  'nothing but the link to the console is wider than a terminal: %o',
+  (options) => {
+    expect(linesOf(options).filter((line) => measureColumns(line) > 80)).toEqual([
+      `  Console  ${usual.consoleUrl}`,
+    ])
+  },
+)
 
 test('the service is named only to commands that do not find it by themselves', () => {
   const create = '    npx kinora video create "A whale swims at sunset" -o whale.mp4'

@@ -1,10 +1,13 @@
-import { developmentBalance } from '@kinora/gateway/seed'
+import { developmentMicros } from '@kinora/gateway/seed'
 
+import { formatMoney } from '../terminal/format.ts'
 import { style } from '../terminal/print.ts'
 import { showPath } from './data-files.ts'
 
 interface Welcome {
   url: string
+  /** Signs a browser in; undefined without a console. */
+  consoleUrl: string | undefined
   key: string
   currency: string
   directory: string
@@ -30,17 +33,18 @@ const curlLines = ({ url, key }: Welcome): string[] => [
 
 /** What the screen says when everything runs. */
 export const welcome = (options: Welcome): string => {
-  const { url, key, currency, directory, seconds, hasKeys, isFound } = options
+  const { url, consoleUrl, key, currency, directory, seconds, hasKeys, isFound } = options
   const place = isFound ? 'in another terminal, in this directory' : 'in another terminal'
   return [
     '',
     `  ${style('bold', 'Kinora is ready')} (${seconds} s)`,
     '',
+    ...(consoleUrl === undefined ? [] : [`  Console  ${style('bold', consoleUrl)}`]),
     `  API      ${style('bold', `${url}/v1`)}`,
     `  OpenAI   ${style('bold', `${url}/openai/v1`)}   ${style('dim', 'base URL for the openai SDKs')}`,
     `  Docs     ${style('bold', `${url}/docs`)}`,
     `  Key      ${style('bold', key)}`,
-    `           ${style('dim', `an account for development with ${developmentBalance(currency)}`)}`,
+    `           ${style('dim', `an account for development with ${formatMoney(developmentMicros, currency)}`)}`,
     `  Data     ${showPath(directory)}   ${style('dim', 'more keys in keys.json, logs in logs/')}`,
     '',
     `  ${hasKeys ? `Press v to make a video. Or, ${place}:` : `Make a video, ${place}:`}`,

@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 import { adminOperations } from '@kinora/contract/admin-operations'
-import { errors, taskErrors } from '@kinora/contract/errors'
+import { errors } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
+import { taskErrors } from '@kinora/contract/task-errors'
 import { describe, expect, test } from 'vitest'
 
 import { commands, nouns } from '../commands/all-commands.ts'

@@ -4,6 +4,7 @@ import type { KinoraAdmin, ModelEntry } from '@kinora/client/admin'
 
 import { connectOperator } from '../connection/connect-operator.ts'
 import type { OperatorInput } from '../connection/find-operator.ts'
+import { didYouMean } from '../frame/suggest.ts'
 import { UsageError } from '../frame/usage-error.ts'
 import { confirmChange } from '../terminal/ask.ts'
 import { formatMoney } from '../terminal/format.ts'
@@ -21,6 +22,16 @@ const findModel = async (admin: KinoraAdmin, id: string): Promise<ModelEntry | u
     if (isKinoraError(error) && error.status === 404) return undefined
     throw error
   }
+}
+
+/** The model is written before its route, and would stay without it. */
+const checkProvider = async (admin: KinoraAdmin, given: string): Promise<void> => {
+  const names: string[] = []
+  for await (const { name } of admin.providers.list({ limit: 200 })) names.push(name)
+  if (names.includes(given)) return
+  throw new UsageError(
+    `There is no provider "${given}".${didYouMean(given, names)} kinora providers list shows them.`,
+  )
 }
 
 export const addModel = async (
@@ -42,6 +53,7 @@ export const addModel = async (
     throw new UsageError('--upstream and --cost are of a route. Name its provider with --provider.')
   }
   const admin = await connectOperator(input)
+  if (input.provider !== undefined) await checkProvider(admin, input.provider)
   const present = await findModel(admin, input.id)
   const settings = {
     ...omitAbsent({ kind: input.kind }),

@@ -5,7 +5,7 @@ import { eventTypeNames } from '@kinora/contract/webhook-events'
 import { connect } from '../connection/connect.ts'
 import { didYouMean } from '../frame/suggest.ts'
 import { UsageError } from '../frame/usage-error.ts'
-import { cleanText, print, printJson, style, tell } from '../terminal/print.ts'
+import { cleanText, isTerminal, print, printJson, style, tell } from '../terminal/print.ts'
 import { signWebhook } from './sign.ts'
 
 interface ListenInput {
@@ -17,6 +17,8 @@ interface ListenInput {
 
 const timeoutMs = 30_000
 const responseCharactersMax = 200
+/** Of the events of videos, so that their lines are columns. */
+const typeCharacters = 'video.processing'.length
 
 const readForwardUrl = (text: string | undefined): string | undefined => {
   if (text === undefined) return undefined
@@ -102,7 +104,7 @@ const show = (event: Event, outcome: Outcome | undefined, json: boolean): void =
   print(
     [
       time,
-      style('bold', event.type),
+      style('bold', isTerminal() ? event.type.padEnd(typeCharacters) : event.type),
       id,
       ...(outcome === undefined ? [] : ['→', describeOutcome(outcome)]),
     ].join('  '),

@@ -1,6 +1,7 @@
 // Generated from the contract by `npm run generate`. Do not edit.
 import type { EventStream } from '../event-stream.ts'
 import type { List } from '../list.ts'
+import type { MediaFile } from '../media-file.ts'
 import type { RequestOptions } from '../transport.ts'
 
 export type AccountBody = {
@@ -349,6 +350,17 @@ currency: string
 currency: string
 /** Used part of the quota; 0 for a key without a quota. In millionths of `currency`. */
 used_micros: number
+/** How much of each budget is used. */
+budget_usage: ({
+/** The period (UTC). */
+period: "hour" | "day" | "week" | "month"
+/** Used part of the budget in the current period, with what is held. In millionths of `currency`. */
+used_micros: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** When the next period starts. Unix time in seconds. */
+resets_at: number
+})[]
 /** When the secret before the last rotation expires; null if it is not valid any more or never was. Unix time in seconds. */
 previous_secret_expires_at: number | null
 /** When the key was last used; null if it was never used. Unix time in seconds. */
@@ -925,6 +937,171 @@ currency?: string
 starts_at?: number
 }
 export type SetPriceParams = PriceBody
+export type Overview = {
+/** The type of this object: always `overview`. */
+object: "overview"
+/** When the overview was made. Counts of the last hour may be a minute older, those of the day a few minutes. Unix time in seconds. */
+at: number
+/** Tasks that providers are working on. */
+running: number
+/** Tasks that all enabled providers may work on at once. */
+slots: number
+/** Tasks that wait. */
+queued: number
+/** Age of the oldest task that waits, in seconds; null if none waits. */
+oldest_wait_seconds: number | null
+/** What ended within a period. */
+last_hour: {
+/** Tasks and charged requests that were completed. */
+completed: number
+/** Tasks and charged requests that failed. */
+failed: number
+/** Share of those that ended and failed, from 0 to 1; null if none ended. */
+error_rate: number | null
+/** Requests in the request log. */
+requests: number
+/** Requests with a status of 400 to 499. */
+client_errors: number
+/** Requests with a status of 500 or more. */
+server_errors: number
+}
+/** What ended within a period. */
+today: {
+/** Tasks and charged requests that were completed. */
+completed: number
+/** Tasks and charged requests that failed. */
+failed: number
+/** Share of those that ended and failed, from 0 to 1; null if none ended. */
+error_rate: number | null
+/** Requests in the request log. */
+requests: number
+/** Requests with a status of 400 to 499. */
+client_errors: number
+/** Requests with a status of 500 or more. */
+server_errors: number
+}
+/** Time from the request for a video to the stored video. */
+time_to_video: {
+/** Videos that were completed within the last hour. */
+completed: number
+/** Half of them took at most this long, from the request to the stored video. In milliseconds; null if there was none. */
+p50_ms: number | null
+/** 95 % of them took at most this long. In milliseconds; null if there was none. */
+p95_ms: number | null
+/** The last 24 hours in steps of five minutes, oldest first, without gaps. */
+series: ({
+/** Start of the five minutes. Unix time in seconds. */
+at: number
+/** Videos that were completed. */
+completed: number
+/** Videos that failed. */
+failed: number
+/** Half of the videos took at most this long. In milliseconds; null if there was none. */
+p50_ms: number | null
+/** 95 % of the videos took at most this long. In milliseconds; null if there was none. */
+p95_ms: number | null
+})[]
+}
+/** Money of the current UTC day. */
+spend: {
+/** The UTC day of the amounts. */
+day: string
+/** What customers were charged for what ended on this day. In millionths of `currency`. */
+charged_micros: number
+/** What that cost at the providers, as far as it is known. In millionths of `currency`. */
+cost_micros: number
+/** Charged tasks and requests whose cost is not known. */
+unknown_costs: number
+/** Sum of the daily budgets of the providers that have one; null if none has. In millionths of `currency`. */
+budget_micros: number | null
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+}
+/** Stored media of all accounts. */
+storage: {
+/** Stored media files. */
+objects: number
+/** Their size in bytes. */
+size_bytes: number
+/** When they were counted. Unix time in seconds. */
+measured_at: number
+} | null
+/** All providers, by name. */
+providers: ({
+/** Name of the provider. */
+name: string
+/** The protocol of the provider. */
+kind: string
+/** Whether the provider gets new jobs. */
+enabled: boolean
+/** Tasks that the provider is working on. */
+running: number
+/** Tasks that the provider may work on at once. */
+slots: number
+/** Tasks that wait for a slot of the provider. */
+queued: number
+/** Age of the oldest task that waits for the provider, in seconds; null if none waits. */
+oldest_wait_seconds: number | null
+/** Tasks and charged requests that it completed within the last hour. */
+completed: number
+/** Tasks and charged requests that failed there within the last hour. */
+failed: number
+/** Half of its videos of the last hour took at most this long, from the request on. In milliseconds; null if there was none. */
+p50_ms: number | null
+/** 95 % of its videos of the last hour took at most this long. In milliseconds; null if there was none. */
+p95_ms: number | null
+/** Circuit breaker of the provider. */
+breaker: {
+/** `open`: the provider gets no new jobs for at least one model. `half_open`: one job shows whether it works again. `closed`: it gets new jobs. */
+state: "closed" | "half_open" | "open"
+/** Models whose breaker is not closed. */
+models: (string)[]
+/** Why it opened; null if it is closed. */
+reason: string | null
+/** When it closes or is tested; null if it is closed. Unix time in seconds. */
+until: number | null
+}
+/** The last 60 minutes, oldest first, without gaps. */
+minutes: ({
+/** Start of the minute. Unix time in seconds. */
+at: number
+/** Submitted jobs and synchronous calls that ended in this minute. */
+requests: number
+/** Those that failed because of the provider or its configuration. */
+errors: number
+/** 95 % of them took at most this long. In milliseconds; null if there was none. */
+p95_ms: number | null
+/** `failing`: at least a fifth failed. `slow`: half of them took more than twice as long as half of those of the hour. `none`: there were none. */
+state: "healthy" | "slow" | "failing" | "none"
+})[]
+})[]
+/** What needs attention, most severe first. */
+attention: ({
+/** What is wrong, for programs. */
+code: "provider_credential_refused" | "provider_breaker_open" | "provider_budget_alert" | "provider_budget_spent" | "provider_unusable" | "task_waiting_long" | "tasks_past_deadline" | "polls_overdue" | "submits_unknown" | "holds_too_old" | "webhook_deliveries_failed" | "webhook_endpoint_disabled" | "key_expires" | "model_shut_down" | "model_shuts_down" | "ledger_violation" | "ledger_audit_late" | "worker_not_seen" | "removals_waiting" | "disk_low" | "media_store_problem"
+/** `page`: act now. `ticket`: act within working hours. `notice`: know about it. The alerts of the same facts have the same severity. */
+severity: "page" | "ticket" | "notice"
+/** What is wrong, in a few words. */
+title: string
+/** What is wrong and what to do, in one or two sentences. */
+text: string
+/** Since when; null if that is not known. Unix time in seconds. */
+since: number | null
+/** The object that it is about; null if it is about the whole instance. */
+subject: {
+/** Type of the object. */
+type: "provider" | "model" | "key" | "operator_key" | "account" | "task" | "webhook_endpoint"
+/** Id of the object, or the name of a provider. */
+id: string
+} | null
+/** How many objects it is about. `subject` is one of them. */
+count: number
+/** The page that explains the repair; null if there is none. */
+runbook_url: string | null
+/** Path of the operation that returns the details, with its query; null if none does. */
+link: string | null
+})[]
+}
 /** Health of the provider for this model. */
 export type Health = {
 /** Whether the provider gets new jobs of this model. */
@@ -995,6 +1172,101 @@ tasks_in_flight: number
 /** Tasks that wait for a slot of the provider. */
 tasks_waiting: number
 })[]
+}
+export type ListProviderProtocolsResponse = {
+/** The type of this object: always `list`. */
+object: "list"
+/** All protocols. */
+data: ({
+/** The type of this object: always `provider.protocol`. */
+object: "provider.protocol"
+/** The `kind` of providers of this protocol. */
+kind: string
+/** Name of the protocol, for a list. */
+title: string
+/** For which services it is. */
+description: string
+/** The kinds of models that it can serve. */
+capabilities: ("video" | "speech" | "transcription" | "chat")[]
+/** Address that is used if `base_url` is not given; null if it is required. */
+default_base_url: string | null
+/** Whether services of this protocol require an API key. */
+needs_key: boolean
+/** Everything that a provider of this kind can be configured with, in the order of a form. */
+fields: ({
+/** Name of the field in the body of `PUT /admin/v1/providers/{name}`. */
+name: string
+/** Whether the field belongs into `settings`, and not beside it. */
+in_settings: boolean
+/** The name as a label of a form. */
+label: string
+/** What it does, as help of a form. */
+description: string
+/** Whether it must be given. */
+required: boolean
+/** Whether it is a secret: it is stored encrypted and never returned. */
+secret: boolean
+/** Whether its default suits almost every provider. */
+advanced: boolean
+/** The value if it is not given; null if there is none. */
+default: unknown
+/** A value that is valid; null if there is no example. */
+example: unknown
+/** JSON schema of the value: type, limits and allowed values. */
+schema: {
+[name: string]: unknown
+}
+})[]
+/** A valid body of `PUT /admin/v1/providers/{name}`. */
+example: {
+[name: string]: unknown
+}
+})[]
+}
+export type ListProviderProtocolsItem = {
+/** The type of this object: always `provider.protocol`. */
+object: "provider.protocol"
+/** The `kind` of providers of this protocol. */
+kind: string
+/** Name of the protocol, for a list. */
+title: string
+/** For which services it is. */
+description: string
+/** The kinds of models that it can serve. */
+capabilities: ("video" | "speech" | "transcription" | "chat")[]
+/** Address that is used if `base_url` is not given; null if it is required. */
+default_base_url: string | null
+/** Whether services of this protocol require an API key. */
+needs_key: boolean
+/** Everything that a provider of this kind can be configured with, in the order of a form. */
+fields: ({
+/** Name of the field in the body of `PUT /admin/v1/providers/{name}`. */
+name: string
+/** Whether the field belongs into `settings`, and not beside it. */
+in_settings: boolean
+/** The name as a label of a form. */
+label: string
+/** What it does, as help of a form. */
+description: string
+/** Whether it must be given. */
+required: boolean
+/** Whether it is a secret: it is stored encrypted and never returned. */
+secret: boolean
+/** Whether its default suits almost every provider. */
+advanced: boolean
+/** The value if it is not given; null if there is none. */
+default: unknown
+/** A value that is valid; null if there is no example. */
+example: unknown
+/** JSON schema of the value: type, limits and allowed values. */
+schema: {
+[name: string]: unknown
+}
+})[]
+/** A valid body of `PUT /admin/v1/providers/{name}`. */
+example: {
+[name: string]: unknown
+}
 }
 export type ListProvidersParams = {
 /** Maximum number of items to return. */
@@ -1165,6 +1437,88 @@ status: number | null
 duration_ms: number
 /** The result in words. After a failure: the reason, and how to fix it. It contains no secrets. */
 message: string
+/** The steps of the test, in their order. */
+steps: ({
+/** `configuration`: the settings are valid and the stored key can be read. `address`: the provider answers as its protocol defines. `key`: it accepts the key. */
+name: "configuration" | "address" | "key"
+/** The step in a few words. */
+title: string
+/** `unknown`: the answer does not show it. `skipped`: an earlier step failed. */
+result: "passed" | "failed" | "unknown" | "skipped"
+/** Duration of the step, in milliseconds. */
+duration_ms: number
+/** The result in words. */
+message: string
+/** How to fix it; null if it did not fail. */
+repair: string | null
+})[]
+/** What the test cost at the provider: always 0, because it creates no job. In millionths of `currency`. */
+cost_micros: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+}
+export type ListModelKindsResponse = {
+/** The type of this object: always `list`. */
+object: "list"
+/** All kinds. */
+data: ({
+/** The type of this object: always `model.kind`. */
+object: "model.kind"
+/** The `kind` of models with these fields. */
+kind: "video" | "speech" | "transcription" | "chat"
+/** Everything that a model of this kind can be configured with, in the order of a form. */
+fields: ({
+/** Name of the field in `settings` of `PUT /admin/v1/models/{id}`. */
+name: string
+/** The name as a label of a form. */
+label: string
+/** What it does, as help of a form. */
+description: string
+/** Whether it must be given. */
+required: boolean
+/** Whether it is a secret: it is stored encrypted and never returned. */
+secret: boolean
+/** Whether its default suits almost every provider. */
+advanced: boolean
+/** The value if it is not given; null if there is none. */
+default: unknown
+/** A value that is valid; null if there is no example. */
+example: unknown
+/** JSON schema of the value: type, limits and allowed values. */
+schema: {
+[name: string]: unknown
+}
+})[]
+})[]
+}
+export type ListModelKindsItem = {
+/** The type of this object: always `model.kind`. */
+object: "model.kind"
+/** The `kind` of models with these fields. */
+kind: "video" | "speech" | "transcription" | "chat"
+/** Everything that a model of this kind can be configured with, in the order of a form. */
+fields: ({
+/** Name of the field in `settings` of `PUT /admin/v1/models/{id}`. */
+name: string
+/** The name as a label of a form. */
+label: string
+/** What it does, as help of a form. */
+description: string
+/** Whether it must be given. */
+required: boolean
+/** Whether it is a secret: it is stored encrypted and never returned. */
+secret: boolean
+/** Whether its default suits almost every provider. */
+advanced: boolean
+/** The value if it is not given; null if there is none. */
+default: unknown
+/** A value that is valid; null if there is no example. */
+example: unknown
+/** JSON schema of the value: type, limits and allowed values. */
+schema: {
+[name: string]: unknown
+}
+})[]
 }
 export type ListModelEntriesParams = {
 /** Maximum number of items to return. */
@@ -1363,8 +1717,8 @@ key_id?: string
 model?: string
 /** Only this provider. */
 provider?: string
-/** Only tasks in this state. */
-status?: "pending" | "processing" | "completed" | "failed"
+/** Only tasks in one of these states, such as `pending,processing`. */
+status?: string
 /** Only tasks that failed with this code. */
 error_code?: string
 /** Start of the period, inclusive. Unix time in seconds. */
@@ -1424,6 +1778,20 @@ object: "list"
 data: (AdminTask)[]
 /** Cursor of the next page: send it as `cursor`. Null on the last page. */
 next: string | null
+}
+export type Exchange = {
+/** Which call it was, such as `submit`. */
+what: string
+/** HTTP method. */
+method: string
+/** Path below the provider's URL, without the query. */
+path: string
+/** HTTP status; null if there was no response. */
+status: number | null
+/** Duration in milliseconds. */
+ms: number
+/** Beginning of the response, or why there was none. */
+answer: string
 }
 export type GetTaskResponse = {
 /** Id of the task. */
@@ -1527,20 +1895,7 @@ started_at: number
 /** When the attempt ended. Unix time in seconds. */
 ended_at: number
 /** The calls to the provider. */
-exchanges: ({
-/** Which call it was, such as `submit`. */
-what: string
-/** HTTP method. */
-method: string
-/** Path below the provider's URL, without the query. */
-path: string
-/** HTTP status; null if there was no response. */
-status: number | null
-/** Duration in milliseconds. */
-ms: number
-/** Beginning of the response, or why there was none. */
-answer: string
-})[]
+exchanges: (Exchange)[]
 })[]
 /** The events of the task, in order. */
 events: ({
@@ -1638,6 +1993,198 @@ currency: string
 /** Everything above as sentences, in the order in which to read them. */
 sentences: (string)[]
 }
+/** Why the task failed and what to do; null if it has not failed. */
+export type FailureExplanation = {
+/** Why the task failed, in plain sentences. */
+cause: string
+/** What to do about it, in plain sentences. */
+what_to_do: string
+/** What the failed task cost. In millionths of `currency`. */
+charged_micros: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** Whether the unchanged request can be sent again: the failure was not due to its content, and it is not charged twice. */
+is_repeat_safe: boolean
+}
+/** The video that this one was made from, and those that were made from it. */
+export type Lineage = {
+/** The video that this one is a remix of; null if it is not a remix. */
+source: {
+/** Id of the task that this one is a remix of. */
+id: string
+/** The first 200 characters of its prompt; null if the task was deleted, and for operators, who read prompts in the order of a task. */
+prompt: string | null
+/** State of the source; null if the task was deleted. */
+status: string | null
+} | null
+/** The newest 100 remixes of this video, newest first. */
+remixes: ({
+/** Id of the remix. */
+id: string
+/** When the remix was created. Unix time in seconds. */
+created_at: number
+/** State of the remix. */
+status: string
+})[]
+}
+export type GetTaskTimelineResponse = {
+/** Id of the task. */
+id: string
+/** The type of this object: always `task.timeline`. */
+object: "task.timeline"
+/** Kind of task. */
+kind: "video" | "transcription"
+/** Id of the account. */
+account_id: string
+/** State of the task: `pending`, `processing`, `completed` or `failed`. */
+status: string
+/** When the task was created. Unix time in seconds. */
+created_at: number
+/** When the task ended; null until then. Unix time in seconds. */
+finished_at: number | null
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** The steps in the order in which they began. Steps may overlap: webhooks are delivered while the task continues. */
+steps: ({
+/** `accepted`: the request created the task. `hold`: its price was held. `queue`: it waited for a slot. `submit`: an attempt to hand it to a provider. `generate`: the provider worked on it. `store`: the result was downloaded, checked and stored. `transcribe`: a recording was transcribed. `settle`: the hold was captured or released. `refund`: a part of the charge was returned. `webhook`: an attempt to deliver an event to a webhook endpoint, or the wait for one. */
+kind: "accepted" | "hold" | "queue" | "submit" | "generate" | "store" | "transcribe" | "settle" | "refund" | "webhook"
+/** When the step began. Unix time in seconds. */
+started_at: number
+/** When the step ended; null while it is in progress. Unix time in seconds. */
+ended_at: number | null
+/** Milliseconds from the creation of the task to the start of the step. */
+offset_ms: number
+/** Duration of the step in milliseconds; null while it is in progress. */
+duration_ms: number | null
+/** Number of the attempt, counted from 1. Only of `submit` and `webhook`, otherwise null. */
+attempt: number | null
+/** How the step ended; null while it is in progress. `accepted`: `accepted`. `hold`: `held`. `queue`: `started` or `failed`. `submit`: `accepted`, `rejected`, `moderated`, `failed`, or `unknown` if the response was lost. `generate`: `done` or `failed`. `store`: `stored` or `failed`. `transcribe`: `done` or `failed`. `settle`: `captured` or `released`. `refund`: `refunded`. `webhook`: `delivered` or `failed`. */
+outcome: string | null
+/** More about the step as a sentence; null if there is nothing to add. */
+detail: string | null
+/** Name of the provider. Only operators see it; null for customers. */
+provider: string | null
+/** The amount of a `hold`, `settle` or `refund`. In millionths of `currency`. */
+amount_micros?: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** Of `accepted`: id of the HTTP request that created the task, as in `X-Request-Id`; null if it is not in the request log, where requests appear after a moment. */
+request_id?: string | null
+/** Of `generate`: how often the provider was asked for the result; null if unknown. */
+polls?: number | null
+/** Of `generate`: when the provider was last asked; null if never, or if unknown. Unix time in seconds. */
+last_poll_at?: number | null
+/** Of `webhook`: id of the delivery. */
+delivery_id?: string
+/** Of `webhook`: type of the event, such as `video.completed`. */
+event_type?: string
+/** Of `webhook`: HTTP status of the response; null if there was none. */
+status?: number | null
+/** Of `submit`: the provider's own name of the model. */
+upstream_model?: string
+/** Of `submit`: its outcome as in `provider_attempts` of the task. */
+submit_outcome?: string
+/** Of `submit`: whether the provider accepted a job although another job had been accepted. It is not charged. */
+is_duplicate?: boolean
+/** Why this provider was chosen. */
+reason?: string | null
+/** Providers that were considered and not chosen. */
+skipped?: ({
+/** Name of the provider. */
+provider: string
+/** Why the provider was not chosen. */
+reason: string
+})[]
+/** Of `submit`: the provider's message, redacted. */
+failure_reason?: string | null
+/** Of `submit`: the calls to the provider, redacted. */
+exchanges?: (Exchange)[]
+})[]
+/** Why the task failed and what to do; null if it has not failed. */
+explanation: FailureExplanation | null
+/** The video that this one was made from, and those that were made from it. */
+lineage: Lineage
+}
+export type GetTaskContentParams = {
+/** Which file to download. */
+variant?: "video" | "thumbnail" | "spritesheet"
+}
+export type ListRequestErrorsParams = {
+/** Only this account. */
+account_id?: string
+/** Only this key. */
+key_id?: string
+/** Only this operation. */
+operation?: string
+/** Only this error code. */
+error_code?: string
+/** Only this model. */
+model?: string
+/** Only this provider. */
+provider?: string
+/** Start of the period, inclusive. Unix time in seconds. */
+from?: number
+/** End of the period, exclusive. Unix time in seconds. */
+to?: number
+/** Maximum number of groups to return. */
+limit?: number
+}
+export type RequestErrorGroup = {
+/** The type of this object: always `request.error_group`. */
+object: "request.error_group"
+/** Error code of the responses. */
+error_code: string
+/** HTTP status of the responses. */
+status: number
+/** Id of the operation. */
+operation: string
+/** Id of the model; null if none is involved. */
+model: string | null
+/** Name of the provider that was called; null if none was. */
+provider: string | null
+/** Requests of this group within the period. */
+count: number
+/** Accounts that sent them. */
+accounts: number
+/** Keys that sent them. */
+keys: number
+/** Requests without a valid key among them. Only a sample of those is logged. */
+anonymous: number
+/** When the first of them arrived. Unix time in seconds. */
+first_seen: number
+/** When the newest of them arrived. Unix time in seconds. */
+last_seen: number
+/** Id of the newest of them. */
+example_request_id: string
+/** What the error code means. */
+cause: string
+/** How to fix it. */
+what_to_do: string
+/** Who has to act: the caller, the operator of this service, or the provider. */
+fault: "caller" | "service" | "provider"
+/** The section of this code on the page of error codes. */
+doc_url: string
+/** Requests of this group in each of the last 24 hours of the period, oldest first. */
+hours: (number)[]
+}
+export type ListRequestErrorsResponse = {
+/** The type of this object: always `list`. */
+object: "list"
+/** The groups, most frequent first. */
+data: (RequestErrorGroup)[]
+/** Start of the period, inclusive. Unix time in seconds. */
+from: number
+/** End of the period, exclusive. Unix time in seconds. */
+to: number
+/** Failed requests within the period, with those of groups that are not listed. */
+total: number
+/** Groups within the period. */
+groups: number
+/** Whether all failed requests of the period were counted. If not, the counts are those of its newest requests, from `counted_from` on. */
+is_complete: boolean
+/** From when on requests were counted. Unix time in seconds. */
+counted_from: number
+}
 export type GetTotalUsageParams = {
 /** Comma-separated list of `hour`, `day`, `model`, `key`, `account` and `provider`. */
 group_by?: string
@@ -1711,8 +2258,18 @@ account_id?: string
 key_id?: string
 /** Only this operation. */
 operation?: string
+/** Only this HTTP method. */
+method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+/** Only paths that begin with this, such as `/v1/videos`. The `path` of a request shows their form. */
+path?: string
+/** Only this IP address of the client. */
+address?: string
 /** Only this HTTP status. */
 status?: number
+/** Only HTTP statuses of this class. */
+status_class?: "2xx" | "3xx" | "4xx" | "5xx"
+/** Only requests that called this provider. */
+provider?: string
 /** Only requests that failed with this code. */
 error_code?: string
 /** Only this model. */
@@ -1992,9 +2549,17 @@ list(params?: ListPricesParams, options?: RequestOptions): List<ListPricesRespon
 /** Set a price: `POST /admin/v1/prices`. */
 set(params: SetPriceParams, options?: RequestOptions): Promise<PriceVersion>
 }
+overview: {
+/** Get an overview of the instance: `GET /admin/v1/overview`. */
+get(options?: RequestOptions): Promise<Overview>
+}
 health: {
 /** Get the health of the service with reasons: `GET /admin/v1/health`. */
 get(options?: RequestOptions): Promise<GetHealthResponse>
+}
+providerProtocols: {
+/** List the protocols of providers: `GET /admin/v1/provider-protocols`. */
+list(options?: RequestOptions): List<ListProviderProtocolsResponse, ListProviderProtocolsItem>
 }
 providers: {
 /** List providers: `GET /admin/v1/providers`. */
@@ -2011,6 +2576,8 @@ resetHealth(name: string, options?: RequestOptions): Promise<ResetProviderHealth
 test(name: string, options?: RequestOptions): Promise<TestProviderResponse>
 }
 models: {
+/** List the kinds of models: `GET /admin/v1/model-kinds`. */
+kinds(options?: RequestOptions): List<ListModelKindsResponse, ListModelKindsItem>
 /** List the models of the catalog: `GET /admin/v1/models`. */
 list(params?: ListModelEntriesParams, options?: RequestOptions): List<ListModelEntriesResponse, ModelEntry>
 /** Get a model of the catalog: `GET /admin/v1/models/{id}`. */
@@ -2043,17 +2610,23 @@ cancel(id: string, options?: RequestOptions): Promise<AdminTask>
 resolve(id: string, params: ResolveTaskParams, options?: RequestOptions): Promise<AdminTask>
 /** Explain what happened to a task: `GET /admin/v1/tasks/{id}/explanation`. */
 explain(id: string, options?: RequestOptions): Promise<ExplainTaskResponse>
+/** Get the timeline of a task: `GET /admin/v1/tasks/{id}/timeline`. */
+timeline(id: string, options?: RequestOptions): Promise<GetTaskTimelineResponse>
+/** Download the result of a video task: `GET /admin/v1/tasks/{id}/content`. */
+content(id: string, params?: GetTaskContentParams, options?: RequestOptions): Promise<MediaFile>
+}
+requests: {
+/** List errors by cause: `GET /admin/v1/requests/errors`. */
+errors(params?: ListRequestErrorsParams, options?: RequestOptions): List<ListRequestErrorsResponse, RequestErrorGroup>
+/** Search the request log: `GET /admin/v1/requests`. */
+list(params?: ListRequestsParams, options?: RequestOptions): List<ListRequestsResponse, LoggedRequest>
+/** Find a request by its id: `GET /admin/v1/requests/{id}`. */
+get(id: string, options?: RequestOptions): Promise<LoggedRequest>
 }
 usage: {
 /** Get usage of all accounts: `GET /admin/v1/usage`. */
 get(params: GetTotalUsageParams & { format: "csv" }, options?: RequestOptions): Promise<string>
 get(params?: GetTotalUsageParams, options?: RequestOptions): List<GetTotalUsageResponse, TotalUsageRow>
-}
-requests: {
-/** Search the request log: `GET /admin/v1/requests`. */
-list(params?: ListRequestsParams, options?: RequestOptions): List<ListRequestsResponse, LoggedRequest>
-/** Find a request by its id: `GET /admin/v1/requests/{id}`. */
-get(id: string, options?: RequestOptions): Promise<LoggedRequest>
 }
 events: {
 /** List or follow the events of all accounts: `GET /admin/v1/events`. */

@@ -201,20 +201,138 @@ limit?: number
 after?: string
 /** Sort by creation time: oldest first (`asc`) or newest first (`desc`). */
 order?: "asc" | "desc"
+/** Only tasks in one of these states, such as `pending,processing`. `queued` and `in_progress` mean the same as `pending` and `processing`. */
+status?: string
+/** Only tasks of this model. An alias finds the tasks that were created with it. */
+model?: string
+/** Only tasks created at or after this time. Unix time in seconds. */
+created_after?: number
+/** Only tasks created before this time. Unix time in seconds. */
+created_before?: number
+/** Only tasks that this key created. */
+key_id?: string
+/** Only tasks with this text in their prompt, in upper or lower case. The search reads tasks in the order of the list. If it takes too long to find a page, it is rejected with `invalid_parameter`; then use other filters as well. */
+q?: string
 /** Only those with all of these values in their metadata, such as `metadata[team]=red`. Numbers and booleans are compared as text. */
 metadata?: Record<string, string | number | boolean>
+/** With `details`, each video has the object `details`: its prompt, price and estimates. */
+include?: "details"
+}
+/** More about the task. Only with `include=details`. */
+export type VideoDetails = {
+/** The prompt of the request. */
+prompt: string
+/** Id of the key that created the task. */
+key_id: string
+/** Amount held for the task, which is its price. In millionths of `currency`. */
+hold_micros: number
+/** Amount charged; null until the task has ended. In millionths of `currency`. */
+captured_micros: number | null
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** When the video was completed; null until then. Unix time in seconds. */
+completed_at: number | null
+/** When the video expires and can no longer be downloaded; null if unknown. Unix time in seconds. */
+expires_at: number | null
+/** The values of `variant` that `GET /v1/videos/{id}/content` accepts now; empty while there is no video. Images are made when they are first requested, which can fail for an unusual file. */
+variants: ("video" | "thumbnail" | "spritesheet")[]
+/** How many waiting tasks start before this one. Present while the task waits for a slot. The queue is fair across accounts, so tasks that arrive later may start first. Equal to the header `X-Queue-Position: <min>-<max>` of status reads. */
+queue_position?: {
+/** In the best case. */
+min: number
+/** In the worst case. */
+max: number
+}
+/** How many seconds it takes until the video is generated, from the durations of most earlier tasks of the model. Absent while it is unknown. Equal to the header `X-Time-Left: <min>-<max>` of status reads. */
+time_left_seconds?: {
+/** In the best case. */
+min: number
+/** In the worst case. */
+max: number
+}
 }
 export type ListVideosResponse = {
 /** The type of this object: always `list`. */
 object: "list"
 /** The video tasks on this page. */
-data: (Video)[]
+data: ({
+/** Id of the task. */
+id: string
+/** The type of this object: always `video`. */
+object: "video"
+/** The model that generates the video, by the name in the request: its id or an alias. */
+model: string
+/** State of the task. In the `openai` dialect, `queued` and `in_progress` replace `pending` and `processing`. */
+status: "pending" | "processing" | "completed" | "failed" | "queued" | "in_progress"
+/** Progress in percent. */
+progress: number
+/** When the task was created. Unix time in seconds. */
+created_at: number
+/** Duration of the video in seconds. */
+seconds: number
+/** Size of the video, as given in the request. */
+size: string
+/** Signed URL of the video; null until the task is completed. */
+video_url: string | null
+/** The prompt for the model: the rewritten prompt if `enhance_prompt` is set, otherwise the original. */
+enhanced_prompt: string
+/** When the status last changed. Unix time in seconds. */
+status_update_time: number
+/** Id of the task that this video is a remix of; null if it is not a remix. */
+remixed_from_video_id: string | null
+/** The metadata that was sent with the request. */
+metadata: {
+[name: string]: string | number | boolean
+}
+/** Why the task failed. Present only if it failed. */
+error?: Failure
+/** Present while the task waits because the response to the generation request was lost: the video may or may not be in the making. */
+notice?: Notice
+/** More about the task. Only with `include=details`. */
+details?: VideoDetails
+})[]
 /** Id of the last item on this page; null if the page is empty. */
 last_id: string | null
 /** Whether more items follow this page. */
 has_more: boolean
 /** Id of the first item on this page; null if the page is empty. */
 first_id: string | null
+}
+export type ListVideosItem = {
+/** Id of the task. */
+id: string
+/** The type of this object: always `video`. */
+object: "video"
+/** The model that generates the video, by the name in the request: its id or an alias. */
+model: string
+/** State of the task. In the `openai` dialect, `queued` and `in_progress` replace `pending` and `processing`. */
+status: "pending" | "processing" | "completed" | "failed" | "queued" | "in_progress"
+/** Progress in percent. */
+progress: number
+/** When the task was created. Unix time in seconds. */
+created_at: number
+/** Duration of the video in seconds. */
+seconds: number
+/** Size of the video, as given in the request. */
+size: string
+/** Signed URL of the video; null until the task is completed. */
+video_url: string | null
+/** The prompt for the model: the rewritten prompt if `enhance_prompt` is set, otherwise the original. */
+enhanced_prompt: string
+/** When the status last changed. Unix time in seconds. */
+status_update_time: number
+/** Id of the task that this video is a remix of; null if it is not a remix. */
+remixed_from_video_id: string | null
+/** The metadata that was sent with the request. */
+metadata: {
+[name: string]: string | number | boolean
+}
+/** Why the task failed. Present only if it failed. */
+error?: Failure
+/** Present while the task waits because the response to the generation request was lost: the video may or may not be in the making. */
+notice?: Notice
+/** More about the task. Only with `include=details`. */
+details?: VideoDetails
 }
 export type DeleteVideoResponse = {
 /** Id of the task. */
@@ -279,6 +397,97 @@ min: number
 /** In the worst case. */
 max: number
 }
+}
+/** Why the task failed and what to do; null if it has not failed. */
+export type FailureExplanation = {
+/** Why the task failed, in plain sentences. */
+cause: string
+/** What to do about it, in plain sentences. */
+what_to_do: string
+/** What the failed task cost. In millionths of `currency`. */
+charged_micros: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** Whether the unchanged request can be sent again: the failure was not due to its content, and it is not charged twice. */
+is_repeat_safe: boolean
+}
+/** The video that this one was made from, and those that were made from it. */
+export type Lineage = {
+/** The video that this one is a remix of; null if it is not a remix. */
+source: {
+/** Id of the task that this one is a remix of. */
+id: string
+/** The first 200 characters of its prompt; null if the task was deleted, and for operators, who read prompts in the order of a task. */
+prompt: string | null
+/** State of the source; null if the task was deleted. */
+status: string | null
+} | null
+/** The newest 100 remixes of this video, newest first. */
+remixes: ({
+/** Id of the remix. */
+id: string
+/** When the remix was created. Unix time in seconds. */
+created_at: number
+/** State of the remix. */
+status: string
+})[]
+}
+export type GetVideoTimelineResponse = {
+/** Id of the task. */
+id: string
+/** The type of this object: always `video.timeline`. */
+object: "video.timeline"
+/** State of the task. In the `openai` dialect, `queued` and `in_progress` replace `pending` and `processing`. */
+status: "pending" | "processing" | "completed" | "failed" | "queued" | "in_progress"
+/** When the task was created. Unix time in seconds. */
+created_at: number
+/** When the task ended; null until then. Unix time in seconds. */
+finished_at: number | null
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** More about the task. */
+details: VideoDetails
+/** The steps in the order in which they began. Steps may overlap: webhooks are delivered while the task continues. */
+steps: ({
+/** `accepted`: the request created the task. `hold`: its price was held. `queue`: it waited for a slot. `submit`: an attempt to hand it to a provider. `generate`: the provider worked on it. `store`: the result was downloaded, checked and stored. `transcribe`: a recording was transcribed. `settle`: the hold was captured or released. `refund`: a part of the charge was returned. `webhook`: an attempt to deliver an event to a webhook endpoint, or the wait for one. */
+kind: "accepted" | "hold" | "queue" | "submit" | "generate" | "store" | "transcribe" | "settle" | "refund" | "webhook"
+/** When the step began. Unix time in seconds. */
+started_at: number
+/** When the step ended; null while it is in progress. Unix time in seconds. */
+ended_at: number | null
+/** Milliseconds from the creation of the task to the start of the step. */
+offset_ms: number
+/** Duration of the step in milliseconds; null while it is in progress. */
+duration_ms: number | null
+/** Number of the attempt, counted from 1. Only of `submit` and `webhook`, otherwise null. */
+attempt: number | null
+/** How the step ended; null while it is in progress. `accepted`: `accepted`. `hold`: `held`. `queue`: `started` or `failed`. `submit`: `accepted`, `rejected`, `moderated`, `failed`, or `unknown` if the response was lost. `generate`: `done` or `failed`. `store`: `stored` or `failed`. `transcribe`: `done` or `failed`. `settle`: `captured` or `released`. `refund`: `refunded`. `webhook`: `delivered` or `failed`. */
+outcome: string | null
+/** More about the step as a sentence; null if there is nothing to add. */
+detail: string | null
+/** Name of the provider. Only operators see it; null for customers. */
+provider: string | null
+/** The amount of a `hold`, `settle` or `refund`. In millionths of `currency`. */
+amount_micros?: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** Of `accepted`: id of the HTTP request that created the task, as in `X-Request-Id`; null if it is not in the request log, where requests appear after a moment. */
+request_id?: string | null
+/** Of `generate`: how often the provider was asked for the result; null if unknown. */
+polls?: number | null
+/** Of `generate`: when the provider was last asked; null if never, or if unknown. Unix time in seconds. */
+last_poll_at?: number | null
+/** Of `webhook`: id of the delivery. */
+delivery_id?: string
+/** Of `webhook`: type of the event, such as `video.completed`. */
+event_type?: string
+/** Of `webhook`: HTTP status of the response; null if there was none. */
+status?: number | null
+})[]
+/** Why the task failed and what to do; null if it has not failed. */
+explanation: FailureExplanation | null
+/** The video that this one was made from, and those that were made from it. */
+lineage: Lineage
 }
 export type RemixBody = {
 /** Description of the video to generate. */
@@ -1227,6 +1436,17 @@ currency: string
 currency: string
 /** Used part of the quota; 0 for a key without a quota. In millionths of `currency`. */
 used_micros: number
+/** How much of each budget is used. */
+budget_usage: ({
+/** The period (UTC). */
+period: "hour" | "day" | "week" | "month"
+/** Used part of the budget in the current period, with what is held. In millionths of `currency`. */
+used_micros: number
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** When the next period starts. Unix time in seconds. */
+resets_at: number
+})[]
 /** When the secret before the last rotation expires; null if it is not valid any more or never was. Unix time in seconds. */
 previous_secret_expires_at: number | null
 /** When the key was last used; null if it was never used. Unix time in seconds. */
@@ -1815,6 +2035,8 @@ llms_url: string
 errors_url: string
 /** The status of the service. */
 status_url: string
+/** The web console; null if this instance serves none. */
+console_url: string | null
 }
 export type ServiceStatus = {
 /** The type of this object: always `status`. */
@@ -1853,6 +2075,127 @@ secret: string
 previous_secret_expires_at: number | null
 }
 export type RotateWebhookSecretParams = RotateSecretBody
+export type ConsoleSessionBody = {
+/** The secrets of a customer's key, of an operator's key, or of one of each. */
+keys?: (string)[]
+/** The token of a sign-in link: what follows `#link=` in its URL. Instead of `keys`. */
+link?: string
+}
+export type CreateConsoleSessionParams = ConsoleSessionBody
+export type ConsoleSession = {
+/** Id of the session. */
+id: string
+/** The type of this object: always `console.session`. */
+object: "console.session"
+/** The account of the customer's key; null without such a key. */
+account: {
+/** Id of the account. */
+id: string
+/** Name of the account. */
+name: string
+} | null
+/** The customer's key that the session stands for; null if there is none. */
+key: {
+/** Id of the key. */
+id: string
+/** Last characters of the secret, to tell keys apart. */
+hint: string
+/** Name of the key. */
+name: string
+/** Whether the key pays from the pay-as-you-go balance or from the subscription. */
+kind: "payg" | "subscription"
+/** What the key may do: `create`, `read`, `account`. */
+scopes: ("create" | "read" | "account")[]
+} | null
+/** The operator key that the session stands for; null if there is none. */
+operator: {
+/** Id of the operator key. */
+id: string
+/** Name of the operator key. */
+name: string
+/** Role of the operator key. */
+role: "read" | "support" | "finance" | "admin"
+} | null
+/** ISO 4217 code of every amount in this object. An instance has one currency. */
+currency: string
+/** When the session ends if it stays unused. Unix time in seconds. */
+expires_at: number
+}
+export type ConsoleLinkBody = {
+/** The secrets of a customer's key, of an operator's key, or of one of each. */
+keys: (string)[]
+}
+export type CreateConsoleLinkParams = ConsoleLinkBody
+export type ConsoleLink = {
+/** The type of this object: always `console.link`. */
+object: "console.link"
+/** The page that signs in with the link. The token is in the fragment, so no server logs it. */
+url: string
+/** When the link expires. Unix time in seconds. */
+expires_at: number
+}
+export type DeleteConsoleSessionResponse = {
+/** Id of the deleted session. */
+id: string
+/** Always `true`. */
+deleted: true
+}
+export type ListConsoleSessionsParams = {
+/** Maximum number of items to return. */
+limit?: number
+/** Cursor of the page: the `next` of the previous page. */
+cursor?: string
+}
+/** The session. */
+export type ConsoleSessionItem = {
+/** Id of the session. */
+id: string
+/** The type of this object: always `console.session`. */
+object: "console.session"
+/** Whether this is the session of the request. */
+current: boolean
+/** The account of the customer's key; null without such a key. */
+account: {
+/** Id of the account. */
+id: string
+/** Name of the account. */
+name: string
+} | null
+/** The customer's key of the session; null if there is none. */
+key: {
+/** Id of the key. */
+id: string
+/** Last characters of the secret, to tell keys apart. */
+hint: string
+/** Name of the key. */
+name: string
+} | null
+/** The operator key of the session; null if there is none. */
+operator: {
+/** Id of the operator key. */
+id: string
+/** Name of the operator key. */
+name: string
+} | null
+/** IP address that signed in. */
+address: string
+/** The `User-Agent` of the browser; null if it sent none. */
+user_agent: string | null
+/** When the session began. Unix time in seconds. */
+created_at: number
+/** When the session was last used, to the minute. Unix time in seconds. */
+last_used_at: number
+/** When the session ends if it stays unused. Unix time in seconds. */
+expires_at: number
+}
+export type ListConsoleSessionsResponse = {
+/** The type of this object: always `list`. */
+object: "list"
+/** The items on this page. */
+data: (ConsoleSessionItem)[]
+/** Cursor of the next page: send it as `cursor`. Null on the last page. */
+next: string | null
+}
 
 export interface Methods {
 videos: {
@@ -1862,7 +2205,7 @@ create(params: CreateVideoParams & { dry_run?: false }, options?: RequestOptions
 /** Get a video: `GET /v1/videos/{id}`. */
 get(id: string, params?: GetVideoParams, options?: RequestOptions): Promise<Video>
 /** List videos: `GET /v1/videos`. */
-list(params?: ListVideosParams, options?: RequestOptions): List<ListVideosResponse, Video>
+list(params?: ListVideosParams, options?: RequestOptions): List<ListVideosResponse, ListVideosItem>
 /** Delete a video: `DELETE /v1/videos/{id}`. */
 delete(id: string, options?: RequestOptions): Promise<DeleteVideoResponse>
 /** Cancel a video: `POST /v1/videos/{id}/cancel`. */
@@ -1871,6 +2214,8 @@ cancel(id: string, options?: RequestOptions): Promise<Video>
 content(id: string, params?: GetVideoContentParams, options?: RequestOptions): Promise<MediaFile>
 /** Stream the events of a video: `GET /v1/videos/{id}/events`. */
 events(id: string, params?: FollowVideoParams, options?: RequestOptions): EventStream<VideoEvent>
+/** Get the timeline of a video: `GET /v1/videos/{id}/timeline`. */
+timeline(id: string, options?: RequestOptions): Promise<GetVideoTimelineResponse>
 /** Remix a video: `POST /v1/videos/{id}/remix`. */
 remix(id: string, params: RemixVideoParams & { dry_run: true }, options?: RequestOptions): Promise<Quote>
 remix(id: string, params: RemixVideoParams & { dry_run?: false }, options?: RequestOptions): Promise<Video>
@@ -2057,5 +2402,25 @@ openapi(options?: RequestOptions): Promise<Record<string, unknown>>
 status: {
 /** Get the status of the service: `GET /status`. */
 get(options?: RequestOptions): Promise<ServiceStatus>
+}
+console: {
+sessions: {
+/** Sign in to the console: `POST /console/v1/sessions`. */
+create(params?: CreateConsoleSessionParams, options?: RequestOptions): Promise<ConsoleSession>
+/** List sessions of the console: `GET /console/v1/sessions`. */
+list(params?: ListConsoleSessionsParams, options?: RequestOptions): List<ListConsoleSessionsResponse, ConsoleSessionItem>
+/** Revoke a session of the console: `DELETE /console/v1/sessions/{id}`. */
+revoke(id: string, options?: RequestOptions): Promise<DeleteConsoleSessionResponse>
+}
+links: {
+/** Create a sign-in link: `POST /console/v1/links`. */
+create(params: CreateConsoleLinkParams, options?: RequestOptions): Promise<ConsoleLink>
+}
+session: {
+/** Get the session of the console: `GET /console/v1/session`. */
+get(options?: RequestOptions): Promise<ConsoleSession>
+/** Sign out of the console: `DELETE /console/v1/session`. */
+delete(options?: RequestOptions): Promise<DeleteConsoleSessionResponse>
+}
 }
 }

@@ -1,7 +1,7 @@
 /** `GET /`, `/docs`, `/llms.txt` and `/llms-full.txt`. */
 import { Type, type Static } from 'typebox'
 
-import { ObjectType } from '../fields.ts'
+import { Nullable, ObjectType } from '../fields.ts'
 import type { Operation } from '../operation.ts'
 import { serviceStates } from './status.ts'
 
@@ -22,6 +22,7 @@ export const Service = Type.Object({
   llms_url: Url('An overview for language models.'),
   errors_url: Url('The error codes.'),
   status_url: Url('The status of the service.'),
+  console_url: Nullable(Url('The web console; null if this instance serves none.')),
 })
 export type Service = Static<typeof Service>
 

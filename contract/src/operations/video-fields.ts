@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox'
 
 import { Nullable, ObjectType, Progress, ReadByEndpoint, taskErrorFields, TaskId, Time } from '../fields.ts'
 import { Metadata } from '../metadata.ts'
+import { Currency, Micros } from '../money.ts'
 
 /** The states of a task. Some responses to a creation also use `queued`. */
 export const videoStatuses = ['pending', 'processing', 'completed', 'failed'] as const
@@ -187,6 +188,38 @@ export const OpenAiVideo = Type.Object(
 export type OpenAiVideo = Static<typeof OpenAiVideo>
 
 export const AnyVideo = Type.Union([Video, OpenAiVideo])
+
+export const videoVariants = ['video', 'thumbnail', 'spritesheet'] as const
+
+/** What a row of a list shows besides the video. It is apart, because the dialects define the fields of a video. */
+export const VideoDetails = Type.Object(
+  {
+    prompt: Type.String({ description: 'The prompt of the request.' }),
+    key_id: Type.String({ description: 'Id of the key that created the task.' }),
+    hold_micros: Micros('Amount held for the task, which is its price.'),
+    captured_micros: Nullable(Micros('Amount charged; null until the task has ended.')),
+    currency: Currency,
+    completed_at: Nullable(Time('When the video was completed; null until then.')),
+    expires_at: Nullable(Time('When the video expires and can no longer be downloaded; null if unknown.')),
+    variants: Type.Array(Type.String({ enum: [...videoVariants] }), {
+      description:
+        'The values of `variant` that `GET /v1/videos/{id}/content` accepts now; empty while there is no video. Images are made when they are first requested, which can fail for an unusual file.',
+    }),
+    ...estimateFields,
+  },
+  { description: 'More about the task. Only with `include=details`.' },
+)
+export type VideoDetails = Static<typeof VideoDetails>
+
+/** A video in a list. */
+export const ListedVideo = Type.Union([
+  Type.Object({ ...Video.properties, details: Type.Optional(VideoDetails) }, { title: 'Video' }),
+  Type.Object(
+    { ...OpenAiVideo.properties, details: Type.Optional(VideoDetails) },
+    { title: 'Under /openai/v1' },
+  ),
+])
+export type ListedVideo = Static<typeof ListedVideo>
 
 /** The data of a task's event: the task at that moment. */
 export const VideoEvent = Type.Object({ ...videoFields, ...estimateFields })

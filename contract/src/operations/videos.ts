@@ -11,6 +11,7 @@ import {
   ReadByEndpoint,
   TaskId,
   taskId,
+  Time,
 } from '../fields.ts'
 import { mebibyte } from '../limits.ts'
 import { metadataQuery, RequestMetadata } from '../metadata.ts'
@@ -21,12 +22,14 @@ import {
   CharacterTimestamps,
   CharacterUrl,
   Image,
+  ListedVideo,
   OpenAiVideo,
   Private,
   Prompt,
   referenceClips,
   Sound,
   VideoEvent,
+  videoVariants,
   waitQuery,
   Watermark,
 } from './video-fields.ts'
@@ -113,9 +116,34 @@ export const FamilyBVideoForm = Type.Object(
 )
 
 const VideoList = Type.Object({
-  ...listFields(AnyVideo, 'The video tasks on this page.'),
+  ...listFields(ListedVideo, 'The video tasks on this page.'),
   first_id: FirstId,
 })
+
+const listedStatus = '(pending|queued|processing|in_progress|completed|failed)'
+
+/** The filters of the list. */
+const videoFilters = {
+  status: Type.String({
+    pattern: `^${listedStatus}(,${listedStatus}){0,9}$`,
+    'x-demand':
+      'one or more of pending, processing, completed, failed, queued and in_progress with commas between them, such as queued,in_progress',
+    description:
+      'Only tasks in one of these states, such as `pending,processing`. `queued` and `in_progress` mean the same as `pending` and `processing`.',
+  }),
+  model: Type.String({
+    maxLength: 256,
+    description: 'Only tasks of this model. An alias finds the tasks that were created with it.',
+  }),
+  created_after: Time('Only tasks created at or after this time.'),
+  created_before: Time('Only tasks created before this time.'),
+  key_id: Type.String({ description: 'Only tasks that this key created.' }),
+  q: Type.String({
+    maxLength: 200,
+    description:
+      'Only tasks with this text in their prompt, in upper or lower case. The search reads tasks in the order of the list. If it takes too long to find a page, it is rejected with `invalid_parameter`; then use other filters as well.',
+  }),
+}
 
 const DeletedVideo = Type.Object({ id: TaskId, object: ObjectType('video.deleted'), deleted: Deleted })
 
@@ -158,11 +186,23 @@ export const videoOperations = {
     method: 'GET',
     path: '/v1/videos',
     summary: 'List videos',
-    description: 'Lists the video tasks of all keys of the account.',
+    description:
+      'Lists the video tasks of all keys of the account. A task is listed if all filters apply to it.',
     access: 'key',
     scopes: ['read'],
     limit: 'read',
-    parameters: { optionalQuery: { ...listQuery, ...metadataQuery } },
+    parameters: {
+      optionalQuery: {
+        ...listQuery,
+        ...videoFilters,
+        ...metadataQuery,
+        include: Type.String({
+          enum: ['details'],
+          description:
+            'With `details`, each video has the object `details`: its prompt, price and estimates.',
+        }),
+      },
+    },
     answer: { description: 'A page of video tasks.', schema: VideoList },
     errors: ['invalid_parameter'],
   },
@@ -199,7 +239,7 @@ export const videoOperations = {
     path: '/v1/videos/{id}/content',
     summary: 'Download a video',
     description:
-      'Returns the result of a completed task. By default the response is JSON with a link. With `variant`, or with `Accept: video/mp4` or `Accept: application/octet-stream`, the response is the file itself, or a redirect to it, which needs no API key; `Range` requests are supported.',
+      'Returns the result of a completed task. By default the response is JSON with a link. With `variant`, or with `Accept: video/mp4` or `Accept: application/octet-stream`, the response is the file itself, or a redirect to it, which needs no API key; `Range` requests are supported. A thumbnail is a JPEG of one frame. A spritesheet is a JPEG of 16 frames at equal intervals, in 4 columns and 4 rows, in the order of reading; a frame is a quarter as wide and as high as the image. The response header `X-Spritesheet` has this layout, and the interval of the frames.',
     access: 'key',
     scopes: ['read'],
     limit: 'read',
@@ -207,7 +247,7 @@ export const videoOperations = {
       path: taskId,
       optionalQuery: {
         variant: Type.String({
-          enum: ['video', 'thumbnail', 'spritesheet'],
+          enum: [...videoVariants],
           description: 'Which file to download.',
         }),
       },

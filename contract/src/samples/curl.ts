@@ -17,20 +17,21 @@ const urlOf = ({ path, parameters }: Operation, given: Record<string, string>) =
   return `"$KINORA_URL${filled}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}"`
 }
 
-const formField = ([name, value]: [string, unknown]): string => {
+const formField = ([name, value]: [string, unknown]): string[] => {
+  // An item of a list is a field of its own.
+  if (Array.isArray(value)) return value.flatMap((item) => formField([`${name}[]`, item]))
   const file = fileIn(value)
-  if (file !== undefined) return `-F ${name}=@${file}`
+  if (file !== undefined) return [`-F ${name}=@${file}`]
   const text = String(value)
   // In these, -F would see a file or an option.
   const option = /^[@<]|;/.test(text) ? '--form-string' : '-F'
-  return /^[\w.-]+$/.test(text)
-    ? `${option} ${name}=${text}`
-    : `${option} ${quoteForShell(`${name}=${text}`)}`
+  const field = `${name}=${text}`
+  return [`${option} ${/^[\w.-]+=[\w.-]+$/.test(field) ? field : quoteForShell(field)}`]
 }
 
 const bodyOptions = ({ contentType, body }: Example['request']): string[] => {
   if (body === undefined) return []
-  if (contentType !== 'application/json') return Object.entries(body as object).map(formField)
+  if (contentType !== 'application/json') return Object.entries(body as object).flatMap(formField)
   const line = JSON.stringify(body)
   const text = line.length > lineCharactersMax ? JSON.stringify(body, null, 2) : line
   return [`-H 'Content-Type: application/json'`, `-d ${quoteForShell(text)}`]

@@ -26,7 +26,11 @@ const pick =
     Object.fromEntries(names.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
 
 const video = { result: 'video', print: '.status' }
-const transcript = { result: 'transcript', print: '.text', fields: pick('model', 'file') }
+const transcript = {
+  result: 'transcript',
+  print: '.text',
+  fields: pick('model', 'file', 'language', 'prompt', 'response_format', 'timestamp_granularities'),
+}
 const endpoint = { result: 'endpoint', print: '' }
 
 /** By the id of the operation. An operation without a row has no call in these packages. */
@@ -45,12 +49,16 @@ const calls: Record<string, OpenAiCall> = {
   completeChat: {
     method: 'chat.completions.create',
     result: 'completion',
-    fields: pick('model', 'messages'),
+    fields: pick('model', 'messages', 'modalities', 'audio'),
     print: '.choices',
   },
   createTranscription: { ...transcript, method: 'audio.transcriptions.create' },
   createTranslation: { ...transcript, method: 'audio.translations.create' },
-  createSpeech: { method: 'audio.speech.create', result: 'speech', fields: pick('model', 'input', 'voice') },
+  createSpeech: {
+    method: 'audio.speech.create',
+    result: 'speech',
+    fields: pick('model', 'input', 'voice', 'response_format', 'speed', 'instructions'),
+  },
   listModels: { method: 'models.list', result: 'page', print: '.data' },
   getModel: { method: 'models.retrieve', result: 'model', byId: true, print: '' },
   createWebhookEndpoint: {

@@ -5,23 +5,46 @@ import type { Operation } from '@kinora/contract/operation'
 
 import type { Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
-import { isAddressAllowed, type Caller, type Operator } from './caller.ts'
+import type { Caller, Operator } from './caller.ts'
+import {
+  assertKeyText,
+  changedKey,
+  endedSession,
+  keyTextOf,
+  sessionTokenOf,
+  unknownKey,
+  type Credentials,
+} from './credentials.ts'
+import { assertUsable, callerOf, hasExpired, operatorOf, type SignInKeys } from './identify.ts'
 import { assertScope } from './key-scope.ts'
 import { findKey, type KeyRecord } from './key-store.ts'
-import { hashKey, hintOf, isKeyText } from './key-text.ts'
+import { hashKey, isKeyText } from './key-text.ts'
 import { assertRole } from './operator-role.ts'
+import { createSessionCache } from './session-cache.ts'
+import type { SessionRecord } from './session-store.ts'
+/** The hashes of the keys that a session of the console, or a link, stands for. */
+interface SignInHashes {
+  keyHash: Buffer | null
+  operatorKeyHash: Buffer | null
+}
 
-/** The parts of a request that identify its sender. */
-interface Credentials {
-  authorization: string | undefined
-  apiKey: string | undefined
-  address: string
+/** Whom a session of the console stands for. A key that is not accepted now is absent. */
+export interface SessionHolder {
+  session: SessionRecord
+  caller: Caller | undefined
+  operator: Operator | undefined
 }
 
 export interface Authenticate {
   (credentials: Credentials): Promise<Caller>
   /** Authenticates an operator; a customer's key is refused. */
   operator: (credentials: Credentials) => Promise<Operator>
+  /** Whom the session of a request stands for; refuses a request without one. */
+  session: (credentials: Credentials) => Promise<SessionHolder>
+  /** The keys with these secrets, for a session. Refuses those that cannot be used from this address now. */
+  signIn: (texts: string[], address: string) => Promise<SignInKeys>
+  /** The same for the keys that a link stands for. */
+  signInByHashes: (hashes: SignInHashes, address: string) => Promise<SignInKeys>
   /** The account of a key that was used here lately, without a look into the database. It proves nothing. */
   likelyAccount: (credentials: Credentials) => string | undefined
   /**
@@ -34,6 +57,8 @@ export interface Authenticate {
     accountId: string | undefined,
     waiting: AbortController,
   ) => () => void
+  /** Clears this process's cache of sessions after the end of one. Other processes are notified by the database. */
+  forgetSessions: () => void
   /** Clears this process's cache after a change of a key. Other processes are notified by the database. */
   forget: () => void
   close: () => Promise<void>
@@ -44,76 +69,6 @@ const cacheAgeMs = 4_000
 const cachedKeysMax = 100_000
 /** A timer of Node waits no longer than 24 days. */
 const expiryTimerMsMax = 86_400_000
-
-const challenge = { 'www-authenticate': 'Bearer' }
-
-const invalidKey = (message: string) => new ApiError('invalid_api_key', { message, headers: challenge })
-const expiredKey = ({ hint, expiresAt }: KeyRecord) =>
-  new ApiError('expired_api_key', {
-    message: `This key (${hint}) expired at ${expiresAt?.toISOString()}.`,
-    headers: challenge,
-  })
-const addressNotAllowed = ({ hint }: KeyRecord, address: string) =>
-  new ApiError('ip_not_allowed', { message: `This key (${hint}) may not be used from ${address}.` })
-const disabledKey = ({ hint }: KeyRecord) =>
-  new ApiError('access_denied', { message: `This key (${hint}) is disabled.` })
-
-/** Enough to tell which of several keys was sent. A text that is too short to be a key may be a password. */
-const endOf = (text: string): string =>
-  text.length >= 20 && /^[\w-]{4}$/.test(text.slice(-4)) ? ` (it ends in ${hintOf(text)})` : ''
-
-/** Reads the key; `Authorization` takes precedence over `x-api-key`. */
-const keyTextOf = ({ authorization, apiKey }: Credentials): string => {
-  if (authorization === undefined) {
-    if (apiKey !== undefined && apiKey !== '') return apiKey
-    throw new ApiError('missing_api_key', { headers: challenge })
-  }
-  const [scheme = '', token = '', ...rest] = authorization.trim().split(/\s+/)
-  if (scheme.toLowerCase() !== 'bearer' && scheme !== '')
-    throw invalidKey('`Authorization` does not start with `Bearer`. Send `Authorization: Bearer sk-…`.')
-  if (token === '') throw new ApiError('missing_api_key', { headers: challenge })
-  if (rest.length > 0) throw invalidKey('`Authorization` has more than a key after `Bearer`. Send one key.')
-  return token
-}
-
-const hasExpired = ({ expiresAt }: KeyRecord): boolean =>
-  expiresAt !== null && expiresAt.getTime() <= Date.now()
-
-/** The caller that a key identifies. The address is omitted if an operator acts on the key's behalf. */
-export const callerOf = (key: KeyRecord, currency: string, address?: string): Caller => {
-  if (hasExpired(key)) throw expiredKey(key)
-  const caller = {
-    keyId: key.id,
-    scopes: key.scopes,
-    addresses: key.addresses ?? undefined,
-    models: key.models ?? undefined,
-    requestsPerMinute: key.requestsPerMinute ?? undefined,
-    limits: key.limits,
-    dialect: key.dialect,
-    hasQuota: key.hasQuota,
-    currency,
-  }
-  if (address !== undefined && !isAddressAllowed(caller, address)) throw addressNotAllowed(key, address)
-  if (key.isDisabled) throw disabledKey(key)
-  if (key.kind === 'admin' || key.accountId === null) {
-    throw new ApiError('access_denied', { message: "An operator's key cannot be used to generate media." })
-  }
-  if (key.accountStatus === 'suspended') throw new ApiError('account_suspended')
-  return { ...caller, accountId: key.accountId, kind: key.kind }
-}
-
-const operatorOf = (key: KeyRecord, currency: string, address: string): Operator => {
-  if (hasExpired(key)) throw expiredKey(key)
-  if (!isAddressAllowed({ addresses: key.addresses ?? undefined }, address))
-    throw addressNotAllowed(key, address)
-  if (key.kind !== 'admin' || key.role === null)
-    throw new ApiError('access_denied', {
-      message: "This endpoint requires an operator's key, and this is a customer's.",
-    })
-  if (key.isDisabled) throw disabledKey(key)
-  const { id: keyId, name, hint, role, limits } = key
-  return { keyId, name, hint, role, limits, requestsPerMinute: key.requestsPerMinute ?? undefined, currency }
-}
 
 /** Makes the function that turns a request's credentials into its caller, or throws a 401 or 403. */
 export const createAuthenticate = async (
@@ -127,21 +82,29 @@ export const createAuthenticate = async (
     accountId: string | undefined
   }
   const cache = new Map<string, Cached>()
-
+  const sessions = createSessionCache(postgres, secrets, cacheAgeMs)
   const forget = (change: string | undefined) => {
-    // A key that is stored under an older secret is notified by that hash, but cached here under the newest.
-    if (
-      change?.startsWith('key:') === true &&
-      (cache.delete(change.slice('key:'.length)) || secrets.length === 1)
-    )
+    if (change?.startsWith('session:') === true) {
+      sessions.forget(change.slice('session:'.length))
       return
+    }
+    // A key that is stored under an older secret is notified by that hash. It is cached under it for its sessions, and
+    // under the newest for its requests.
+    if (change?.startsWith('key:') === true && secrets.length === 1) {
+      cache.delete(change.slice('key:'.length))
+      return
+    }
     // A change of an account concerns all of its keys, and a reconnect may have missed notifications.
     cache.clear()
+    if (change === undefined) sessions.clear()
   }
   interface Watched {
     credentials: Credentials
     operation: Operation
-    cacheId: string
+    /** Undefined for a session. */
+    cacheId: string | undefined
+    /** Undefined for a key. */
+    sessionHash: string | undefined
     accountId: string | undefined
     waiting: AbortController
     expiryTimer: NodeJS.Timeout | undefined
@@ -158,20 +121,25 @@ export const createAuthenticate = async (
   const recheck = async (each: Watched) => {
     const { credentials, operation, waiting } = each
     try {
-      const key = await keyOf(credentials)
+      const { key, endsInMs } = await watchedKey(credentials, operation)
+      if (endsInMs !== undefined) recheckIn(each, endsInMs)
       if (operation.access === 'operator') {
         assertRole(operatorOf(key, currency, credentials.address), operation.roles)
-        recheckIn(each, (key.expiresAt?.getTime() ?? Infinity) - Date.now())
+        recheckIn(each, Math.min(endsInMs ?? Infinity, (key.expiresAt?.getTime() ?? Infinity) - Date.now()))
       } else assertScope(callerOf(key, currency, credentials.address), operation)
     } catch (error) {
       // While the database cannot be asked, the key counts as valid. A reconnect checks it again.
       if (error instanceof ApiError) waiting.abort(error)
-      else if (operation.access === 'operator') recheckIn(each, cacheAgeMs)
+      else if (operation.access === 'operator' || each.sessionHash !== undefined) recheckIn(each, cacheAgeMs)
     }
   }
 
-  const isConcerned = ({ cacheId, accountId }: Watched, change: string | undefined): boolean => {
+  const isConcerned = ({ cacheId, sessionHash, accountId }: Watched, change: string | undefined): boolean => {
     if (change?.startsWith('account:') === true) return change === `account:${accountId}`
+    if (change?.startsWith('session:') === true && secrets.length === 1)
+      return change === `session:${sessionHash}`
+    // By which hashes the keys of a session are notified is not known here.
+    if (sessionHash !== undefined) return true
     return change === undefined || secrets.length > 1 || change === `key:${cacheId}`
   }
 
@@ -180,6 +148,10 @@ export const createAuthenticate = async (
     for (const each of watched) if (isConcerned(each, change)) void recheck(each)
   })
 
+  const lookUpHash = async (stored: Buffer): Promise<KeyRecord | undefined> => {
+    const key = await findKey(postgres, [stored])
+    return key !== undefined && timingSafeEqual(stored, key.hash) ? key : undefined
+  }
   const lookUp = async (text: string): Promise<KeyRecord | undefined> => {
     const hashes = secrets.map((secret) => hashKey(text, secret))
     const key = await findKey(postgres, hashes)
@@ -201,12 +173,11 @@ export const createAuthenticate = async (
     return id
   }
 
-  const cached = (text: string): Promise<KeyRecord | undefined> => {
-    const id = cacheIdOf(text)
+  const cached = (id: string, look: () => Promise<KeyRecord | undefined>): Promise<KeyRecord | undefined> => {
     const found = cache.get(id)
     if (found !== undefined && found.untilMs > performance.now()) return found.key
     if (cache.size >= cachedKeysMax) cache.clear()
-    const key = lookUp(text)
+    const key = look()
     const entry: Cached = { key, untilMs: performance.now() + cacheAgeMs, accountId: found?.accountId }
     cache.set(id, entry)
     key.then(
@@ -219,24 +190,74 @@ export const createAuthenticate = async (
     return key
   }
 
-  const keyOf = async (credentials: Credentials): Promise<KeyRecord> => {
-    const text = keyTextOf(credentials)
-    if (!isKeyText(text)) {
-      throw invalidKey(
-        `This is not a key of this service${endOf(text)}. Check that it was copied completely.`,
-      )
-    }
-    const key = await cached(text)
-    if (key === undefined || (key.isOldSecret && hasExpired(key))) {
-      throw invalidKey(`This key is not known here${endOf(text)}.`)
-    }
+  const keyOfText = async (text: string): Promise<KeyRecord> => {
+    assertKeyText(text)
+    const key = await cached(cacheIdOf(text), () => lookUp(text))
+    if (key === undefined || (key.isOldSecret && hasExpired(key))) throw unknownKey(text)
     return key
   }
+  /** The key that signed in, with the secret that it had then. */
+  const keyOfHash = async (stored: Buffer): Promise<KeyRecord> => {
+    const key = await cached(stored.toString('hex'), () => lookUpHash(stored))
+    if (key === undefined || (key.isOldSecret && hasExpired(key))) throw changedKey()
+    return key
+  }
+  /** The key that a session stands for. Without one for this access it is the other one, which is refused for what it is. */
+  const keyOfSession = async (token: string, { access }: Pick<Operation, 'access'>, isUse: boolean) => {
+    const session = await sessions.find(token, isUse)
+    if (session === undefined) throw endedSession('missing_api_key')
+    const { keyHash, operatorKeyHash, endsInMs } = session
+    const stored = access === 'operator' ? (operatorKeyHash ?? keyHash) : (keyHash ?? operatorKeyHash)
+    if (stored === null) throw changedKey()
+    return { key: await keyOfHash(stored), endsInMs }
+  }
+  const keyOf = async (credentials: Credentials, access: Operation['access']): Promise<KeyRecord> => {
+    const token = sessionTokenOf(credentials)
+    if (token === undefined) return keyOfText(keyTextOf(credentials))
+    return (await keyOfSession(token, { access }, true)).key
+  }
+  /** A call that only waits does not use its session. */
+  const watchedKey = async (credentials: Credentials, { access }: Operation) => {
+    const token = sessionTokenOf(credentials)
+    return token === undefined
+      ? { key: await keyOf(credentials, access), endsInMs: undefined }
+      : keyOfSession(token, { access }, false)
+  }
+
+  const findHolder = async (session: SessionRecord, address: string): Promise<SessionHolder> => {
+    const refusals: ApiError[] = []
+    const identify = async <Identity>(stored: Buffer | null, identityOf: (key: KeyRecord) => Identity) => {
+      try {
+        return stored === null ? undefined : identityOf(await keyOfHash(stored))
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        refusals.push(error)
+        return undefined
+      }
+    }
+    const caller = await identify(session.keyHash, (key) => callerOf(key, currency, address))
+    const operator = await identify(session.operatorKeyHash, (key) => operatorOf(key, currency, address))
+    if (caller === undefined && operator === undefined)
+      throw endedSession('missing_session', refusals[0]?.message)
+    return { session, caller, operator }
+  }
+
   const authenticate = async (credentials: Credentials): Promise<Caller> =>
-    callerOf(await keyOf(credentials), currency, credentials.address)
+    callerOf(await keyOf(credentials, 'key'), currency, credentials.address)
   return Object.assign(authenticate, {
     operator: async (credentials: Credentials) =>
-      operatorOf(await keyOf(credentials), currency, credentials.address),
+      operatorOf(await keyOf(credentials, 'operator'), currency, credentials.address),
+    session: async ({ session: token, address }: Credentials) => {
+      const session = token === undefined ? undefined : await sessions.find(token, true)
+      if (session === undefined) throw new ApiError('missing_session')
+      return findHolder(session, address)
+    },
+    signIn: async (texts: string[], address: string) =>
+      assertUsable(await Promise.all(texts.map(keyOfText)), currency, address),
+    signInByHashes: async ({ keyHash, operatorKeyHash }: SignInHashes, address: string) => {
+      const hashes = [keyHash, operatorKeyHash].filter((stored) => stored !== null)
+      return assertUsable(await Promise.all(hashes.map(keyOfHash)), currency, address)
+    },
     likelyAccount: ({ authorization, apiKey }: Credentials) => {
       const text = authorization?.trim().split(/\s+/)[1] ?? apiKey
       return text !== undefined && isKeyText(text) ? cache.get(cacheIdOf(text))?.accountId : undefined
@@ -247,8 +268,15 @@ export const createAuthenticate = async (
       accountId: string | undefined,
       waiting: AbortController,
     ) => {
-      const cacheId = cacheIdOf(keyTextOf(credentials))
-      const each: Watched = { credentials, operation, accountId, waiting, cacheId, expiryTimer: undefined }
+      const token = sessionTokenOf(credentials)
+      const [cacheId, sessionHash] =
+        token === undefined
+          ? [cacheIdOf(keyTextOf(credentials)), undefined]
+          : [undefined, sessions.hashOf(token)]
+      const each: Watched = {
+        ...{ credentials, operation, accountId, waiting, cacheId, sessionHash },
+        expiryTimer: undefined,
+      }
       watched.add(each)
       // It may have changed since it was authenticated.
       void recheck(each)
@@ -257,6 +285,7 @@ export const createAuthenticate = async (
         clearTimeout(each.expiryTimer)
       }
     },
+    forgetSessions: () => sessions.clear(),
     forget: () => cache.clear(),
     close: () => listening.stop(),
   })

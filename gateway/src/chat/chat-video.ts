@@ -2,9 +2,10 @@
  * Videos by chat: the conversation becomes a video task, and the reply reports the task's events in three kinds of
  * lines. The task continues if the reply is interrupted; its id is the first line.
  */
-import { ApiError, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
+import { ApiError, type ErrorCode } from '@kinora/contract/errors'
 import type { Quote } from '@kinora/contract/operations/account'
 import { ChatBody, type ChatChunk, type ChatCompletion } from '@kinora/contract/operations/chat'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 
 import type { Call, Reply } from '../http/call.ts'
 import type { EventStream, SentEvent } from '../http/sse.ts'

@@ -7,7 +7,7 @@ export const erasedTables = [
   ...['media', 'characters', 'deleted_characters', 'idempotency_keys', 'request_log'],
   'account_events',
   ...['webhook_endpoints', 'webhook_secrets', 'webhook_deliveries', 'webhook_attempts'],
-  ...['usage_metadata', 'account_budgets'],
+  ...['usage_metadata', 'account_budgets', 'console_sessions', 'console_links'],
 ] as const
 
 /** Rows stay, because others refer to their id, and lose what a person wrote. */

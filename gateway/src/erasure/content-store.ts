@@ -212,10 +212,21 @@ const deleteBudget = async (database: Database, accountId: string): Promise<Dele
   return { counts: { account_budgets: rowCount ?? 0 }, files: [] }
 }
 
+const deleteSessions = async (database: Database, accountId: string): Promise<Deleted> => {
+  const ofAccount = 'key_id in (select id from keys where account_id = $1)'
+  const sessions = await database.query(`delete from console_sessions where ${ofAccount}`, [accountId])
+  const links = await database.query(`delete from console_links where ${ofAccount}`, [accountId])
+  return {
+    counts: { console_sessions: sessions.rowCount ?? 0, console_links: links.rowCount ?? 0 },
+    files: [],
+  }
+}
+
 /** In this order: what refers to other rows comes first. */
 export const deletions: DeleteSome[] = [
   ...[deleteTranscriptions, deleteCharacters, deleteMedia, deleteResponses, deleteListPositions],
   ...[deleteWebhookEndpoints, deleteWebhookDeliveries, deleteBudget, deleteEvents],
+  deleteSessions,
   ...[deleteRequests, emptyMovements, deleteMetadata, emptyRequests],
 ]
 
@@ -238,6 +249,8 @@ export const countRemaining = async (
        union all select 'usage_metadata', count(*) from usage_metadata where account_id = $1
        union all select 'metered_requests', count(*) from metered_requests where account_id = $1 and metadata is not null
        union all select 'account_budgets', count(*) from account_budgets where account_id = $1
+       union all select 'console_sessions', count(*) from console_sessions s join keys k on k.id = s.key_id where k.account_id = $1
+       union all select 'console_links', count(*) from console_links l join keys k on k.id = l.key_id where k.account_id = $1
        union all select 'account_events', count(*) from account_events where account_id = $1
        union all select 'webhook_endpoints', count(*) from webhook_endpoints where account_id = $1
        union all select 'webhook_secrets', count(*) from webhook_secrets where account_id = $1

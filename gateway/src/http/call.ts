@@ -49,6 +49,12 @@ export interface Call<O extends Operation = Operation> {
   headers: Record<string, string | string[] | undefined>
   /** The client's IP address. */
   address: string
+  /** The session of the console that the request has a cookie of, for the operations on sessions only. */
+  session: {
+    token: string | undefined
+    /** Whether its cookie is for HTTPS and the browser's own machine only. */
+    isSecure: boolean
+  }
   method: string
   /** Whether the request came under `/openai/v1`, the base URL for the `openai` SDKs. */
   isUnderOpenAi: boolean

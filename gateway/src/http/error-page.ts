@@ -1,7 +1,8 @@
 /** The page of error codes, to which the `doc_url` of every error leads. */
 import { createHash } from 'node:crypto'
 
-import { errors, taskErrors } from '@kinora/contract/errors'
+import { errors } from '@kinora/contract/errors'
+import { taskErrors } from '@kinora/contract/task-errors'
 
 import { escapeHtml } from '../platform/text/escape-html.ts'
 

@@ -1,8 +1,9 @@
 /** Turns every error into the one error object of the API. No other file writes error bodies or error events. */
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 
-import { ApiError, errors, type ErrorCode, type TaskErrorCode } from '@kinora/contract/errors'
+import { ApiError, errors, type ErrorCode } from '@kinora/contract/errors'
 import { operations } from '@kinora/contract/operations'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import { summarizeError } from '../platform/describe-error.ts'

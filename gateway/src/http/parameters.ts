@@ -31,6 +31,8 @@ interface Property {
   'x-demand'?: string
   'x-image'?: boolean
   'x-read-by-endpoint'?: boolean
+  /** A secret, which no error repeats. Applies to texts and lists. */
+  writeOnly?: boolean
 }
 
 export interface ReadParameters<Schema extends TObject> {
@@ -44,10 +46,10 @@ const quoted = (value: unknown) => {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-const invalid = (name: string, demand: string, value: unknown) =>
+const invalid = (name: string, demand: string, value: unknown, { writeOnly }: Property = {}) =>
   new ApiError('invalid_parameter', {
     param: name,
-    message: `'${name}' must be ${demand} (got ${quoted(value)}).`,
+    message: `'${name}' must be ${demand}${writeOnly === true ? '' : ` (got ${quoted(value)})`}.`,
   })
 
 export const readBoolean = (name: string, value: unknown): boolean => {
@@ -115,11 +117,11 @@ const readString = (name: string, value: unknown, property: Property): string =>
           : `'${name}' must have at most ${property.maxLength} characters.`,
     })
   }
-  if (typeof value !== 'string') throw invalid(name, 'text', value)
+  if (typeof value !== 'string') throw invalid(name, 'text', value, property)
   // PostgreSQL cannot store a zero byte as text, and a lone surrogate is not valid text.
   if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'well-formed text', '…')
   if (property.enum !== undefined && !property.enum.includes(value)) {
-    throw invalid(name, choiceDemand(property.enum), value)
+    throw invalid(name, choiceDemand(property.enum), value, property)
   }
   const { maxLength = Infinity } = property
   // A text has at most as many characters as UTF-16 code units, which need not be counted.
@@ -130,20 +132,18 @@ const readString = (name: string, value: unknown, property: Property): string =>
     })
   }
   if (property.pattern !== undefined && !patternOf(property.pattern).test(value)) {
-    throw invalid(name, property['x-demand'] ?? 'text of another form', value)
+    throw invalid(name, property['x-demand'] ?? 'text of another form', value, property)
   }
   return value
 }
 
-const readList = (
-  name: string,
-  value: unknown,
-  { items = {}, minItems = 0, maxItems }: Property,
-): unknown[] => {
-  if (!Array.isArray(value)) throw invalid(name, 'a list', value)
-  if (value.length > (maxItems ?? value.length)) throw invalid(name, `a list of at most ${maxItems}`, value)
-  if (value.length < minItems) throw invalid(name, `a list of at least ${minItems}`, value)
-  return value.map((item, index) => readProperty(`${name}[${index}]`, item, items))
+const readList = (name: string, value: unknown, property: Property): unknown[] => {
+  const { items = {}, minItems = 0, maxItems, writeOnly = false } = property
+  if (!Array.isArray(value)) throw invalid(name, 'a list', value, property)
+  if (value.length > (maxItems ?? value.length))
+    throw invalid(name, `a list of at most ${maxItems}`, value, property)
+  if (value.length < minItems) throw invalid(name, `a list of at least ${minItems}`, value, property)
+  return value.map((item, index) => readProperty(`${name}[${index}]`, item, { writeOnly, ...items }))
 }
 
 const readObject = (name: string, value: unknown, property: Property): Record<string, unknown> => {

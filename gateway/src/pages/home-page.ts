@@ -95,6 +95,9 @@ curl "$KINORA_URL/v1/models" \\
 <h2>Next</h2>
 <ul>
 ${[
+  ...(service.console_url === null
+    ? []
+    : [link(service.console_url, 'Console', 'playground, tasks, keys and costs in the browser')]),
   link(service.docs_url, 'API reference', 'every operation, with code for each'),
   link(service.openapi_url, 'OpenAPI document', 'for tools and generated clients'),
   link(service.errors_url, 'Error codes', 'what each means, and what to do'),

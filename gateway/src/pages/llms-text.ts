@@ -1,8 +1,9 @@
 /** The texts for language models: an overview after the convention of llmstxt.org, and everything in one file. */
 import { existsSync, readFileSync } from 'node:fs'
 
-import { errors, taskErrors } from '@kinora/contract/errors'
+import { errors } from '@kinora/contract/errors'
 import { tags } from '@kinora/contract/tags'
+import { taskErrors } from '@kinora/contract/task-errors'
 
 import { guideNames } from './guides.ts'
 import { operationText } from './operation-text.ts'

@@ -9,8 +9,11 @@ const connect = (): Connected => ({
   access: { host: 'acme.example', check: async () => ({ kind: 'accepted' }) },
 })
 
+const about = { title: 'Acme', description: 'Acme.', capabilities: [], needsKey: false }
+
 const protocols = {
   acme: protocol({
+    about,
     defaultBaseUrl: 'https://api.acme.example',
     settings: Type.Object({
       webhooks: Type.Boolean({ default: false }),
@@ -22,11 +25,16 @@ const protocols = {
     connect,
   }),
   local: protocol({
+    about,
     defaultBaseUrl: 'http://127.0.0.1:9190',
     settings: Type.Object({}),
     connect,
   }),
-  anywhere: protocol({ settings: Type.Object({}), connect }),
+  anywhere: protocol({
+    about,
+    settings: Type.Object({}),
+    connect,
+  }),
 }
 
 const video = {

@@ -23,6 +23,12 @@ import { replicate } from './replicate/replicate-video.ts'
 
 /** The built-in provider has its own protocol for videos and uses the OpenAI protocol for text and audio. */
 const local = protocol({
+  about: {
+    title: 'Built-in',
+    description: 'The built-in provider of this instance, which runs models on its own machine.',
+    capabilities: ['video', 'speech', 'transcription', 'chat'],
+    needsKey: false,
+  },
   // It speaks as many texts at once.
   concurrency: 8,
   settings: Type.Object({}),

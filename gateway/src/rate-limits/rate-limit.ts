@@ -24,7 +24,10 @@ export interface LimitSettings {
 }
 
 /** The caller whose requests are counted. */
-type Limited = Pick<Caller, 'keyId' | 'requestsPerMinute' | 'limits'>
+interface Limited extends Pick<Caller, 'keyId' | 'requestsPerMinute' | 'limits'> {
+  /** The request comes from the console, where a person looks at many pictures and lists at once. */
+  isConsole?: boolean
+}
 /** `what`, `period` and `whose` are for the message: 60 creates per minute for this key. */
 type Bucket = {
   name: string
@@ -62,9 +65,18 @@ export interface RateLimit {
   countAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
   /** Refuses a key with too many aborted requests in the last minute. */
   assertFewAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
+  /**
+   * Counts an attempt to sign in by its address, and refuses one of too many. Returns what takes the count back, for an
+   * attempt that succeeds.
+   */
+  countSignIn: (address: string) => Promise<() => Promise<void>>
 }
 
 const minute = 60
+/** Reads of the console are counted apart from those of the key's programs, which it must not slow down. */
+const consoleReadFactor = 4
+/** Per address and minute. Keys cannot be guessed, so this only bounds the work and the noise of trying. */
+const failedSignInsMax = 10
 /** An address may send this many times as many health checks as other requests. */
 const healthCheckFactor = 4
 
@@ -185,7 +197,19 @@ export const createRateLimit = (
     return { name, limit, seconds, remaining, resetsInMs }
   }
 
-  const memoryOfAborted = memoryOf('aborted', settings.abortedPerMinute, minute)
+  /** Counts what is refused later, or taken back. */
+  const limiterOf = (name: string, points: number) => {
+    const memory = memoryOf(name, points, minute)
+    return redis === undefined
+      ? memory
+      : new RateLimiterRedis({
+          storeClient: redis,
+          keyPrefix: `${keyPrefix}:${name}:${points}`,
+          points,
+          duration: minute,
+          insuranceLimiter: memory,
+        })
+  }
   const aborted = {
     name: 'aborted',
     seconds: minute,
@@ -193,28 +217,31 @@ export const createRateLimit = (
     what: 'aborted request',
     period: 'minute',
     whose: 'key',
-    limiter:
-      redis === undefined
-        ? memoryOfAborted
-        : new RateLimiterRedis({
-            storeClient: redis,
-            keyPrefix: `${keyPrefix}:aborted:${settings.abortedPerMinute}`,
-            points: settings.abortedPerMinute,
-            duration: minute,
-            insuranceLimiter: memoryOfAborted,
-          }),
+    limiter: limiterOf('aborted', settings.abortedPerMinute),
   }
-
+  const signIns = {
+    name: 'sign-in',
+    seconds: minute,
+    limit: failedSignInsMax,
+    what: 'failed sign-in',
+    period: 'minute',
+    whose: 'address',
+    limiter: limiterOf('sign-in', failedSignInsMax),
+  }
   const ofCaller = async (
     group: LimitGroup,
     caller: Limited,
     ofAddress: LimitStanding | undefined,
   ): Promise<Record<string, string>> => {
-    const { requestsPerMinute } = caller
-    const buckets = [
-      ...(requestsPerMinute === undefined ? [] : [ofKey('key', requestsPerMinute, caller, 'request')]),
-      ofKey(group, caller.limits[group] ?? settings.perMinute()[group], caller, requestsOf[group]),
-    ]
+    const { requestsPerMinute, isConsole } = caller
+    const ofGroup = caller.limits[group] ?? settings.perMinute()[group]
+    const buckets =
+      isConsole === true && group === 'read'
+        ? [ofKey('console', ofGroup * consoleReadFactor, caller, 'console read')]
+        : [
+            ...(requestsPerMinute === undefined ? [] : [ofKey('key', requestsPerMinute, caller, 'request')]),
+            ofKey(group, ofGroup, caller, requestsOf[group]),
+          ]
     const standings = ofAddress === undefined ? [] : [ofAddress]
     // The first exhausted bucket refuses the request, and the others are not counted.
     for (const each of buckets) standings.push(await count(each))
@@ -234,6 +261,18 @@ export const createRateLimit = (
       const standing = await aborted.limiter.get(keyId)
       if (standing !== null && standing.consumedPoints >= aborted.limit) {
         throw refusalOf(aborted, standing.msBeforeNext, adviceOnAborted)
+      }
+    },
+    countSignIn: async (address: string) => {
+      const prefix = addressPrefixOf(address)
+      try {
+        await signIns.limiter.consume(prefix)
+      } catch (refusal) {
+        if (refusal instanceof RateLimiterRes) throw refusalOf(signIns, refusal.msBeforeNext)
+        throw refusal
+      }
+      return async () => {
+        await signIns.limiter.reward(prefix)
       }
     },
     address: async (address: string, scope: AddressScope = 'customers') => {

@@ -57,7 +57,14 @@ interface RequestFilter {
   accountId?: string | undefined
   keyId?: string | undefined
   operation?: string | undefined
+  method?: string | undefined
+  /** The beginning of the path. */
+  path?: string | undefined
+  address?: string | undefined
+  provider?: string | undefined
   status?: number | undefined
+  /** Only statuses from here to the next hundred. */
+  statusFrom?: number | undefined
   errorCode?: string | undefined
   model?: string | undefined
   taskId?: string | undefined
@@ -102,7 +109,12 @@ export const listRequests = async (
   given(filter.accountId, (id) => `account_id = ${id}`)
   given(filter.keyId, (id) => `key_id = ${id}`)
   given(filter.operation, (operation) => `operation = ${operation}`)
+  given(filter.method, (method) => `method = ${method}`)
+  given(filter.path, (path) => `starts_with(path, ${path})`)
+  given(filter.address, (address) => `address = ${address}`)
+  given(filter.provider, (provider) => `provider = ${provider}`)
   given(filter.status, (status) => `status = ${status}`)
+  given(filter.statusFrom, (status) => `status >= ${status} and status < ${status}::smallint + 100`)
   given(filter.errorCode, (code) => `error_code = ${code}`)
   given(filter.model, (model) => `model = ${model}`)
   given(filter.taskId, (id) => `task_id = ${id}`)

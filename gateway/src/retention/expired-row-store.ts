@@ -1,3 +1,4 @@
+import { sessionEnd } from '../auth/session-store.ts'
 import type { Database } from '../platform/postgres.ts'
 
 /** Deletes expired idempotency keys; returns their number. */
@@ -37,6 +38,17 @@ export const removeUnusedEndpoints = async (
           and not exists (select from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'pending')
         limit $2 for update skip locked)`,
     [logDays, limit],
+  )
+  return rowCount ?? 0
+}
+
+/** Deletes sessions and links of the console that have ended; returns how many sessions. */
+export const removeEndedSessions = async (database: Database, limit: number): Promise<number> => {
+  await database.query('delete from console_links where expires_at < now()')
+  const { rowCount } = await database.query(
+    `delete from console_sessions where id in (
+       select s.id from console_sessions s where ${sessionEnd('s')} <= now() limit $1 for update skip locked)`,
+    [limit],
   )
   return rowCount ?? 0
 }

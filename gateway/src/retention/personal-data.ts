@@ -54,6 +54,15 @@ export const personalData: Record<string, Columns> = {
     accounting: ['source', 'task_id'],
     deleted: 'the customer deletes the character, or the task that it was made for ends',
   },
+  console_links: {
+    identifier: ['hash', 'key_hash', 'operator_key_hash'],
+    deleted: 'the link is used, or five minutes have passed',
+  },
+  console_sessions: {
+    identifier: ['hash', 'key_hash', 'operator_key_hash', 'address', 'user_agent'],
+    deleted:
+      'the session is revoked or has ended, seven days after its start at the latest, or the account is erased',
+  },
   claimed_jobs: { state: ['provider', 'task_id'] },
   deleted_characters: {},
   deprecation_checks: { state: ['model'] },

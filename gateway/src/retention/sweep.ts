@@ -12,6 +12,7 @@ import {
   removeClaimedJobs,
   removeDeletedCharacters,
   removeDeletedKeys,
+  removeEndedSessions,
   removeExpiredResponses,
   removeUnusedEndpoints,
   removeWebhookReceipts,
@@ -90,6 +91,7 @@ export const sweepRows = async (
   const characters = await removeExpiredFiles(dependencies, leftOverCharacters, signal)
   const responses = await untilDone(() => removeExpiredResponses(postgres, rowsPerBatch), signal)
   await untilDone(() => removeWebhookReceipts(postgres, rowsPerBatch), signal)
+  await untilDone(() => removeEndedSessions(postgres, rowsPerBatch), signal)
   // Whole months first: nothing of them has to be deleted one by one.
   const dropped = signal.aborted ? [] : await dropExpiredPartitions(dependencies, days)
   const tasks = await deleteExpiredTasks(dependencies, days.task, signal)

@@ -120,6 +120,34 @@ const deletions: Record<DeletedTable, Deletion> = {
     remove: sweepAll,
     staying: 2,
   },
+  console_links: {
+    fill: async () => {
+      for (const age of ['-1 minute', '1 minute'])
+        await query(
+          `insert into console_links (hash, key_id, key_hash, expires_at)
+           values (sha256($2::text::bytea), $1, '', now() + $2::text::interval)`,
+          [owner.keyId, age],
+        )
+    },
+    remove: sweepAll,
+    staying: 1,
+  },
+  console_sessions: {
+    fill: async () => {
+      for (const [used, expiry] of [
+        ['0 minutes', '1 day'],
+        ['0 minutes', '-1 minute'],
+        ['13 hours', '1 day'],
+      ])
+        await query(
+          `insert into console_sessions (hash, key_id, key_hash, last_used_at, expires_at, address)
+           values (sha256(($2 || $3)::text::bytea), $1, '', now() - $2::text::interval, now() + $3::text::interval, '')`,
+          [owner.keyId, used, expiry],
+        )
+    },
+    remove: sweepAll,
+    staying: 1,
+  },
   characters: {
     fill: async () => {
       const { id } = await accept()

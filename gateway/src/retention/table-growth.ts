@@ -17,6 +17,9 @@ const archived = ['ledger_entries', 'usage_entries', 'account_movements', 'refun
 
 const deleted = {
   claimed_jobs: '30 days have passed and the task has ended',
+  console_links: 'it is used, or five minutes have passed',
+  console_sessions:
+    'it is revoked or has ended, or its key is deleted; seven days after its start at the latest',
   characters: 'the customer deletes it, or its task ends; an account has at most CHARACTERS_PER_ACCOUNT',
   deleted_characters: 'the retention of tasks of its account has passed',
   file_removals: 'the file is removed',

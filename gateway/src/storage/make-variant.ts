@@ -31,6 +31,14 @@ const limits = { cpuSecondsMax: 20, outputBytesMax: imageBytesMax }
 const spritesheetColumns = 4
 const spritesheetRows = 4
 
+/** The layout of the spritesheet of a video, as the header `X-Spritesheet`. */
+export const spritesheetLayout = ({ durationMs }: Pick<StoredFile, 'durationMs'>): string => {
+  const intervalMs = Math.round(secondsOf(durationMs) * 1_000) / (spritesheetColumns * spritesheetRows)
+  return `columns=${spritesheetColumns}, rows=${spritesheetRows}, interval-ms=${Math.round(intervalMs)}`
+}
+
+const secondsOf = (durationMs: number | null) => Math.max(0.1, (durationMs ?? 1_000) / 1_000)
+
 const within = (side: number) =>
   `scale=w='min(${side},iw)':h='min(${side},ih)':force_original_aspect_ratio=decrease:force_divisible_by=2`
 
@@ -68,7 +76,7 @@ export const createMakeVariant = ({
     kind: VariantKind,
     signal: AbortSignal,
   ): Promise<Buffer | undefined> => {
-    const seconds = Math.max(0.1, (video.durationMs ?? 1_000) / 1_000)
+    const seconds = secondsOf(video.durationMs)
     try {
       const image = await mediaStore.withLocalPath(
         video.storageKey,

@@ -1,5 +1,5 @@
-import type { TaskErrorCode } from '@kinora/contract/errors'
 import type { Metadata } from '@kinora/contract/metadata'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'

@@ -129,6 +129,41 @@ export const recordEnhanced = async (
   )
 }
 
+/** The filters of a list; only the given ones apply. */
+export interface VideoFilter {
+  states?: VideoTask['state'][] | undefined
+  /** The id of the model, or the name in the request. */
+  model?: string | undefined
+  createdAfter?: Date | undefined
+  createdBefore?: Date | undefined
+  keyId?: string | undefined
+  /** A text in the prompt, in upper or lower case. */
+  promptText?: string | undefined
+  metadata?: readonly (readonly [key: string, value: string])[]
+}
+
+/** The conditions of the filters. Those that are not given are left out, so that each can use its index. */
+const conditionsOf = (filter: VideoFilter, values: unknown[]): string[] => {
+  const conditions: string[] = []
+  const given = (value: unknown, condition: (place: string) => string) => {
+    if (value !== undefined) conditions.push(condition(`$${values.push(value)}`))
+  }
+  // The day limits the scan to the matching partitions. It comes from the id, whose clock may differ from `created_at`.
+  const dayOf = (time: string) => `(${time}::timestamptz at time zone 'utc')::date`
+  given(filter.states, (states) => `t.state = any(${states}::text[])`)
+  given(filter.model, (model) => `${model} in (t.model, t.model_name)`)
+  given(filter.createdAfter, (time) => `t.day >= ${dayOf(time)} - 1 and t.created_at >= ${time}`)
+  given(filter.createdBefore, (time) => `t.day <= ${dayOf(time)} + 1 and t.created_at < ${time}`)
+  given(filter.keyId, (keyId) => `t.key_id = ${keyId}`)
+  given(filter.promptText, (text) => `strpos(lower(t.video_order ->> 'prompt'), lower(${text}::text)) > 0`)
+  return [...conditions, ...matchMetadata(`(t.video_order -> 'metadata')`, filter.metadata ?? [], values)]
+}
+
+/** A task in a list. */
+export interface ListedTask extends VideoTask {
+  capturedMicros: number | null
+}
+
 /** A page of an account's retained tasks, by creation time, after a position. */
 export const listTasks = async (
   database: Database,
@@ -138,19 +173,16 @@ export const listTasks = async (
     order: 'asc' | 'desc'
     after: ListPosition | undefined
     limit: number
-    metadata?: readonly (readonly [key: string, value: string])[]
-  },
-): Promise<VideoTask[]> => {
-  const { order, after, limit, metadata = [] } = page
+  } & VideoFilter,
+): Promise<ListedTask[]> => {
+  const { order, after, limit, ...filter } = page
   const values: unknown[] = [accountId, limit, taskDays, ...(after === undefined ? [] : [after.at, after.id])]
   // Two statements, because a plan for both cases could not begin at the position.
   const isAfter =
     after === undefined ? '' : `and (t.created_at, t.id) ${order === 'asc' ? '>' : '<'} ($4, $5)`
-  const matches = matchMetadata(`(t.video_order -> 'metadata')`, metadata, values).map(
-    (each) => `and ${each}`,
-  )
-  const { rows } = await database.query<VideoTask & Record<string, unknown>>(
-    `select ${taskColumns}, m.expires_at as "mediaExpiresAt"
+  const matches = conditionsOf(filter, values).map((each) => `and ${each}`)
+  const { rows } = await database.query<ListedTask & Record<string, unknown>>(
+    `select ${taskColumns}, t.captured_micros as "capturedMicros", m.expires_at as "mediaExpiresAt"
        from video_tasks t left join media m on m.id = t.media_id
       where t.account_id = $1 and ${isRetained('$1', '$3')} ${isAfter} ${matches.join(' ')}
       order by t.created_at ${order}, t.id ${order} limit $2`,

@@ -1,6 +1,6 @@
-import type { TaskErrorCode } from '@kinora/contract/errors'
 import type { Metadata } from '@kinora/contract/metadata'
 import type { ImageRole, VideoStatus } from '@kinora/contract/operations/video-fields'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 
 import type { Wallet } from '../billing/money/money.ts'
 import type { Price } from '../billing/prices/price.ts'

@@ -14,6 +14,11 @@ export interface WorkState {
   /** What the provider reported about its job, and when. */
   outcome?: 'done' | 'refused'
   outcomeAt?: string
+  /** How often its job was polled, and when last. Absent of a task that ended before this was counted. */
+  polls?: number
+  polledAt?: string
+  /** When the first download of the result began. */
+  storingAt?: string
   /** Why this provider was chosen. Only of a task that has not ended, or that failed; so are `health` and `isStopped`. */
   decision?: Decision
   /** Why the provider was not called for the model. */
@@ -28,6 +33,7 @@ export const workState = (isWhole: string): string =>
      'stage', o.stage, 'submits', o.submits, 'lostRuns', o.lost_runs, 'failedDownloads', o.failed_downloads,
      'deadlineAt', o.deadline_at, 'submittedAt', o.submitted_at, 'outcomeUnknownSince', o.outcome_unknown_since,
      'outcome', o.outcome ->> 'kind', 'outcomeAt', o.outcome_at,
+     'polls', o.polls, 'polledAt', o.polled_at, 'storingAt', o.storing_at,
      'decision', case when ${isWhole} then o.decision end,
      'isStopped', case when ${isWhole} then
        (select true from provider_spend s

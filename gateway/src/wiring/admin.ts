@@ -40,8 +40,10 @@ import { explainModelRoutes } from '../admin/models/explain-model-routes.ts'
 import { getModelEntry } from '../admin/models/get-model-entry.ts'
 import { getModelRoutes } from '../admin/models/get-model-routes.ts'
 import { listModelEntries } from '../admin/models/list-model-entries.ts'
+import { listModelKinds } from '../admin/models/list-model-kinds.ts'
 import { setModelEntry } from '../admin/models/set-model-entry.ts'
 import { setModelRoutes } from '../admin/models/set-model-routes.ts'
+import { getOverview } from '../admin/overview/get-overview.ts'
 import { createPlan } from '../admin/plans/create-plan.ts'
 import { deletePlan } from '../admin/plans/delete-plan.ts'
 import { getPlan } from '../admin/plans/get-plan.ts'
@@ -51,6 +53,7 @@ import { listPrices } from '../admin/prices/list-prices.ts'
 import { setPrice } from '../admin/prices/set-price.ts'
 import { deleteProvider } from '../admin/providers/delete-provider.ts'
 import { getProvider } from '../admin/providers/get-provider.ts'
+import { listProviderProtocols } from '../admin/providers/list-provider-protocols.ts'
 import { listProviders } from '../admin/providers/list-providers.ts'
 import { resetProviderHealth } from '../admin/providers/reset-provider-health.ts'
 import { setProvider } from '../admin/providers/set-provider.ts'
@@ -61,8 +64,10 @@ import { getAccountStatement } from '../admin/statements/get-account-statement.t
 import { listAccountStatements } from '../admin/statements/list-account-statements.ts'
 import { cancelTask } from '../admin/tasks/cancel-task.ts'
 import { getRequest } from '../admin/tasks/get-request.ts'
+import { getTaskContent } from '../admin/tasks/get-task-content.ts'
 import { getTaskOrder } from '../admin/tasks/get-task-order.ts'
 import { getTask } from '../admin/tasks/get-task.ts'
+import { listRequestErrors } from '../admin/tasks/list-request-errors.ts'
 import { listRequests } from '../admin/tasks/list-requests.ts'
 import { listTasks } from '../admin/tasks/list-tasks.ts'
 import { resolveTask } from '../admin/tasks/resolve-task.ts'
@@ -73,6 +78,7 @@ import type { FollowFeed } from '../event-feed/follow-feed.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { dailyBudgetsOf, refreshSpend } from '../provider-budgets/budgets.ts'
 import { parseProviderConfig } from '../provider-config/provider-config.ts'
+import { getTaskTimeline } from '../timelines/get-task-timeline.ts'
 import type { SettleDependencies } from '../transcription-tasks/lifecycle/settle-transcription.ts'
 import type { ApiContext } from './api-context.ts'
 import { feedDependencies } from './events.ts'
@@ -85,7 +91,7 @@ const spendAgeMsMax = 1_000
 export const bindAdmin = (
   server: ApiServer,
   context: ApiContext,
-  { admitVideo, readTask, cancelTask: cancelVideo, settle }: VideoTasks,
+  { admitVideo, readTask, files, taskDays, cancelTask: cancelVideo, settle }: VideoTasks,
   transcriptions: SettleDependencies,
   feed: FollowFeed,
 ): void => {
@@ -155,13 +161,23 @@ export const bindAdmin = (
   bind(adminOperations.runLedgerAudit, runLedgerAudit({ postgres }))
   bind(adminOperations.listPrices, listPrices({ prices }))
   bind(adminOperations.setPrice, setPrice({ postgres, catalog, prices }))
+  bind(
+    adminOperations.getOverview,
+    getOverview({
+      ...providers,
+      spoolDirectory: context.spool.directory,
+      findStorageProblem: async () => context.mediaStore.findProblem?.(),
+    }),
+  )
   bind(adminOperations.getHealth, getHealth({ ...providers, offered: context.catalog }))
+  bind(adminOperations.listProviderProtocols, listProviderProtocols({ protocols: config.protocols }))
   bind(adminOperations.listProviders, listProviders(providers))
   bind(adminOperations.getProvider, getProvider(providers))
   bind(adminOperations.setProvider, setProvider(providers))
   bind(adminOperations.deleteProvider, deleteProvider(providers))
   bind(adminOperations.resetProviderHealth, resetProviderHealth(providers))
   bind(adminOperations.testProvider, testProvider({ ...providers, providers: context.providers }))
+  bind(adminOperations.listModelKinds, listModelKinds())
   bind(adminOperations.listModelEntries, listModelEntries(providers))
   bind(adminOperations.getModelEntry, getModelEntry(providers))
   bind(adminOperations.setModelEntry, setModelEntry(providers))
@@ -174,10 +190,13 @@ export const bindAdmin = (
   bind(adminOperations.getTask, getTask({ database }))
   bind(adminOperations.explainTask, explainTask({ database }))
   bind(adminOperations.getTaskOrder, getTaskOrder({ postgres }))
+  bind(adminOperations.getTaskTimeline, getTaskTimeline({ database, taskDays }))
+  bind(adminOperations.getTaskContent, getTaskContent({ postgres, readTask, catalog, files }))
   bind(adminOperations.retryTask, retryTask(retry))
   bind(adminOperations.cancelTask, cancelTask(cancel))
   bind(adminOperations.resolveTask, resolveTask({ settle, router, wakeDispatcher: settle.onSlotFreed }))
   bind(adminOperations.listAllEvents, listAllEvents(feedDependencies(context, feed)))
+  bind(adminOperations.listRequestErrors, listRequestErrors({ postgres }))
   bind(adminOperations.listRequests, listRequests({ postgres }))
   bind(adminOperations.getRequest, getRequest({ postgres }))
   bind(adminOperations.getAnyReceipt, getAnyReceipt({ database }))

@@ -3,6 +3,7 @@ import { adminOperations } from '@kinora/contract/admin-operations'
 import { imageBytesMax } from '@kinora/contract/limits'
 import { errorsOf, type Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
+import { consoleSessionOperations } from '@kinora/contract/operations/console-sessions'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
 
 import { createAdmission } from '../admission/admission.ts'
@@ -53,6 +54,9 @@ const mediaWorkOf = (config: Config) => {
   })
 }
 
+const withoutConsole = (table: Record<string, Operation>): Record<string, Operation> =>
+  Object.fromEntries(Object.entries(table).filter(([id]) => !Object.hasOwn(consoleSessionOperations, id)))
+
 export const createApiServer = async (context: ApiContext) => {
   const { config, log, postgres, mediaStore, spool, catalog, rateLimit, waitingCreates } = context
   const mayBeFree = createMayBeFree(context)
@@ -71,6 +75,8 @@ export const createApiServer = async (context: ApiContext) => {
         operations: served.flatMap((table) => Object.values(table)),
         audience,
         publicUrl: config.publicUrl,
+        serverUrl: audience === 'operators' ? config.adminUrl : config.publicUrl,
+        acceptsSessions: config.CONSOLE,
         allowedHosts: config.ALLOWED_HOSTS.and(audience === 'operators' ? config.adminUrl : config.publicUrl),
         overload: {
           eventLoopDelayMs: isGuarded ? config.OVERLOAD_EVENT_LOOP_DELAY_MS : 0,
@@ -105,13 +111,14 @@ export const createApiServer = async (context: ApiContext) => {
     )
     return { drain, parts }
   }
-  const forCustomers = [operations, webhookOperations]
+  const consoleOperations = config.CONSOLE ? consoleSessionOperations : {}
+  const forCustomers = [withoutConsole(operations), webhookOperations, consoleOperations]
   const isAdminApart = config.ADMIN_PORT !== undefined
   const { drain, parts } = serverFor(
     isAdminApart ? forCustomers : [...forCustomers, adminOperations],
     'customers',
   )
-  const admin = isAdminApart ? serverFor([adminOperations], 'operators') : undefined
+  const admin = isAdminApart ? serverFor([adminOperations, consoleOperations], 'operators') : undefined
   const idempotency = createRunOnce({ postgres, log })
   const server: ApiServer = {
     ...parts,

@@ -20,6 +20,7 @@ import { createApiServer } from './api-server.ts'
 import { bindAudio } from './audio.ts'
 import { bindCharacters } from './characters.ts'
 import { bindChat } from './chat.ts'
+import { bindConsole } from './console.ts'
 import { bindEvents, createEventFeed } from './events.ts'
 import { observeAdmission, observeRoutes, observeStorage } from './metrics.ts'
 import { bindPages } from './pages.ts'
@@ -54,7 +55,9 @@ export const wireApi = async (config: Config, log: Log) => {
     getMedia({ database: postgres, mediaStore, links, redirectSeconds: config.MEDIA_REDIRECT_SECONDS }),
   )
   const observed = { postgres, catalog: context.catalog, router, capabilityFor, log }
-  bindPages(server, config.publicUrl, createCurrentStatus(observed))
+  bindPages(server, config, createCurrentStatus(observed))
+  bindConsole(server, context, { isForOperators: false })
+  if (adminServer !== server) bindConsole(adminServer, context, { isForOperators: true })
   const observing = startObserving(observed)
   const spoolSweep = startSpoolSweep(spool, log)
   const stopMetrics = [

@@ -1,6 +1,7 @@
 import { openapi } from '@kinora/contract/openapi'
 import { operations } from '@kinora/contract/operations'
 
+import type { Config } from '../config.ts'
 import { errorPage } from '../http/error-page.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { serveFiles } from '../http/server/serve-files.ts'
@@ -15,14 +16,18 @@ import type { CurrentStatus } from '../status/current-status.ts'
 import { getStatus } from '../status/get-status.ts'
 
 /** What needs no key: the page at `/`, the API reference, texts for language models, and the status. */
-export const bindPages = (server: ApiServer, publicUrl: string, currentStatus: CurrentStatus): void => {
-  const urls = pageUrlsAt(publicUrl)
+export const bindPages = (
+  server: ApiServer,
+  { publicUrl, CONSOLE: hasConsole }: Config,
+  currentStatus: CurrentStatus,
+): void => {
+  const urls = pageUrlsAt(publicUrl, { hasConsole })
   const document = createFixedResponse(JSON.stringify(openapi(publicUrl)), {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'public, max-age=60',
   })
   const files = openDocsFiles()
-  if (files !== undefined) serveFiles(server.app, files.path, files.find)
+  if (files !== undefined) serveFiles(server.app, `${files.path}*`, { findFile: files.find })
   bindOperation(server, operations.getService, getService({ urls, currentStatus }))
   bindOperation(server, operations.getDocs, getDocs(publicUrl, files, document))
   bindOperation(server, operations.getOpenapi, async ({ header }) => document(header))

@@ -11,6 +11,7 @@ import { createQueueWait } from '../routing/queue-wait.ts'
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts'
 import { createFindLinkedFile } from '../storage/find-linked-file.ts'
 import { createMakeVariant } from '../storage/make-variant.ts'
+import { getVideoTimeline } from '../timelines/get-video-timeline.ts'
 import { cancelVideo, createCancelTask } from '../videos/api/cancel-video.ts'
 import { createVideoTask } from '../videos/api/create-video-task.ts'
 import { createVideo } from '../videos/api/create-video.ts'
@@ -84,8 +85,13 @@ export const createVideoTasks = async (
     discardJob: discardJob(context),
     providers: context.providers,
   }
+  const files = {
+    ...{ database: postgres, mediaStore, redirectSeconds: config.MEDIA_REDIRECT_SECONDS },
+    makeVariant: createMakeVariant({ database: postgres, mediaStore, programs: context.programs, log }),
+  }
   return {
     taskDays,
+    files,
     readWebhook: webhooks.read,
     readTask,
     follow,
@@ -135,29 +141,24 @@ export const createVideoTasks = async (
 
 export const bindVideos = (
   server: ApiServer,
+  { postgres, catalog, providers, router, enhancer, mediaStore, links, pubsub, log }: ApiContext,
   {
-    config,
-    postgres,
-    catalog,
-    providers,
-    router,
-    enhancer,
-    mediaStore,
-    programs,
-    links,
-    pubsub,
-    log,
-  }: ApiContext,
-  { taskDays, readTask, readWebhook, follow, estimateTask, admitVideo, images, cancelTask }: VideoTasks,
+    taskDays,
+    readTask,
+    readWebhook,
+    follow,
+    estimateTask,
+    admitVideo,
+    images,
+    files,
+    cancelTask,
+  }: VideoTasks,
   withCharacter: WithCharacter,
 ): void => {
   const database = postgres
   const creation = { catalog, admitVideo, images, withCharacter, readWebhook }
   const waitForTask = createWaitForTask(readTask, follow)
   const status = { readTask, waitForTask, links, catalog, estimateTask }
-  const makeVariant = createMakeVariant({ database, mediaStore, programs, log })
-  const redirectSeconds = config.MEDIA_REDIRECT_SECONDS
-  const content = { database, readTask, mediaStore, makeVariant, links, catalog, redirectSeconds }
   const deletion = { postgres, providers, mediaStore, readTask, announce: pubsub.publish, log }
 
   const findOverload = createFindOverload({ catalog, router, overloadOf: admitVideo.overloadOf })
@@ -166,13 +167,22 @@ export const bindVideos = (
   bindOperation(server, createTask, createVideoTask({ ...creation, enhancer }), findOverload(createTask.path))
   bindOperation(server, operations.getVideo, getVideo(status))
   bindOperation(server, operations.queryVideoTask, queryVideoTask(status))
-  bindOperation(server, operations.listVideos, listVideos({ postgres: database, links, taskDays }))
+  bindOperation(
+    server,
+    operations.listVideos,
+    listVideos({ postgres: database, links, taskDays, estimateTask }),
+  )
   bindOperation(server, operations.deleteVideo, deleteVideo(deletion))
-  bindOperation(server, operations.getVideoContent, getVideoContent(content))
+  bindOperation(server, operations.getVideoContent, getVideoContent({ readTask, links, catalog, files }))
   bindOperation(
     server,
     operations.followVideo,
     followVideo({ database, readTask, follow, links, estimateTask }),
+  )
+  bindOperation(
+    server,
+    operations.getVideoTimeline,
+    getVideoTimeline({ database, readTask, estimateTask, taskDays }),
   )
   const remixing = { catalog, providers, readTask, admitVideo, readWebhook }
   bindOperation(server, operations.remixVideo, remixVideo(remixing))

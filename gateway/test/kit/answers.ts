@@ -20,10 +20,11 @@ export const ask = async (url: string, key: string | undefined, init: RequestIni
     },
   })
   const text = await response.text()
+  const isFile = /^(video|image)\//.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,
     headers: response.headers,
-    body: text === '' ? {} : (JSON.parse(text) as Answer['body']),
+    body: text === '' || isFile ? {} : (JSON.parse(text) as Answer['body']),
   }
 }
 

@@ -64,6 +64,7 @@ export const createErrorTriggers = async (): Promise<ErrorTriggers> => {
     missing_api_key: () => ask(`${url}/v1/models`, undefined),
     invalid_api_key: () => ask(`${url}/v1/models`, createKeyText('payg')),
     expired_api_key: () => createFor({ expiresAt: new Date(Date.now() - 60_000) }),
+    missing_session: () => ask(`${url}/console/v1/session`, undefined),
     invalid_signature: async () => {
       await using webhooks = await startWebhookGateway()
       const taskId = await webhooks.create()

@@ -59,6 +59,7 @@ describe('createKey', () => {
       disabled: false,
       quota_micros: null,
       budgets: [],
+      budget_usage: [],
       scopes: ['create', 'read'],
       used_micros: 0,
       dialect: 'reference',
@@ -102,7 +103,13 @@ describe('createKey', () => {
     expect(created.headers.get('x-ratelimit-limit')).toBe('40')
     expectProblem(await create(secret, 'vidB-2-pro'), 'model_access_denied', 'model')
     expectProblem(await models(secret), 'insufficient_scope')
-    expect((await operator.call('getKey', { id: key.id })).used_micros).toBeGreaterThan(0)
+    const used = await operator.call('getKey', { id: key.id })
+    expect(used.used_micros).toBeGreaterThan(0)
+    expect(used.budget_usage).toMatchObject([
+      { period: 'hour', used_micros: used.used_micros, currency: 'USD' },
+      { period: 'day', used_micros: used.used_micros, currency: 'USD' },
+    ])
+    expect(used.budget_usage[0]?.resets_at).toBeGreaterThan(now())
   })
 
   test('rejects invalid settings', async () => {

@@ -2,6 +2,7 @@
 import { adminOperations } from '@kinora/contract/admin-operations'
 import type { Operation } from '@kinora/contract/operation'
 import { operations } from '@kinora/contract/operations'
+import { consoleSessionOperations } from '@kinora/contract/operations/console-sessions'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -33,7 +34,12 @@ test.each(casesOf(adminOperations))('the public port does not serve %s', async (
   }
 })
 
-test.each(casesOf(operations, webhookOperations))(
+const publicOperations = Object.fromEntries(
+  Object.entries(operations).filter(([id]) => !Object.hasOwn(consoleSessionOperations, id)),
+)
+
+// The console is served on both ports; see console-sessions.test.ts.
+test.each(casesOf(publicOperations, webhookOperations))(
   'the admin port does not serve %s',
   async (_, operation) => {
     for (const method of [operation.method, 'OPTIONS']) {

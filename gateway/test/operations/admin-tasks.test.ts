@@ -65,6 +65,19 @@ describe('search', () => {
     expect(seen).toEqual(expected)
   })
 
+  test('by one or several states', async () => {
+    const { accountId, key } = await account()
+    const [waiting, broken] = [await create(key), await create(key)]
+    await fail(broken)
+    const found = async (status: string) => idsOf(await get(`?account_id=${accountId}&status=${status}`))
+    expect(await found('pending')).toEqual([waiting])
+    expect(await found('pending,processing')).toEqual([waiting])
+    expect(await found('failed')).toEqual([broken])
+    expect(await found('pending,failed')).toEqual([broken, waiting])
+    expect(await found('completed')).toEqual([])
+    expectProblem(await get('?status=pending,lost'), 'invalid_parameter', 'status')
+  })
+
   test('returns tasks of all accounts and both kinds, newest first', async () => {
     const one = await account()
     const other = await account()

@@ -23,6 +23,7 @@ beforeAll(async () => {
 afterAll(() => gateway[Symbol.asyncDispose]())
 
 interface Result {
+  steps: { name: string; result: string; message: string; repair: string | null }[]
   ok: boolean
   key_verified: boolean
   status: number | null
@@ -131,6 +132,8 @@ describe('failure', () => {
     const result = await testOf({ kind: 'replicate', base_url: url })
     expect(result).toMatchObject({ ok: false, status: null })
     expect(result.message).toContain(`${new URL(url).host} refused the connection: check base_url`)
+    expect(result.steps.map((step) => step.result)).toEqual(['passed', 'failed', 'skipped'])
+    expect(result.steps[1]?.repair).toMatch(/^Check base_url /)
   })
 
   test('of TLS', async () => {
@@ -177,6 +180,7 @@ describe('failure', () => {
     expect(result).toMatchObject({ ok: false, key_verified: false, status })
     expect(result.message).toMatch(message)
     expect(result.message).not.toContain('inside.example')
+    expect(result.steps.filter((step) => step.result === 'failed')).toHaveLength(1)
   })
 
   test.each(['openai', 'kinora', 'fal', 'replicate', 'gemini'])(
@@ -186,6 +190,11 @@ describe('failure', () => {
       expect(result).toMatchObject({ ok: false, key_verified: false, status: 401 })
       expect(result.message).toContain('refused the key')
       expect(result.message).not.toContain('a-wrong-key-of-tests')
+      expect(result.steps).toMatchObject([
+        { name: 'configuration', result: 'passed', repair: null },
+        { name: 'address', result: 'passed', repair: null },
+        { name: 'key', result: 'failed', repair: expect.stringMatching(/^Set a valid one with api_key /) },
+      ])
     },
   )
 
@@ -199,6 +208,7 @@ describe('failure', () => {
     const missing = await testOf({ kind: 'ai-sdk', ...settings({ package: '@ai-sdk/not-installed' }) })
     expect(missing).toMatchObject({ ok: false, status: null })
     expect(missing.message).toContain('npm install @ai-sdk/not-installed')
+    expect(missing.steps.map(({ result }) => result)).toEqual(['failed', 'skipped', 'skipped'])
     const enterprise = { kind: 'gemini', ...settings({ api: 'enterprise', project: 'films' }) }
     const account = await testOf({ ...enterprise, api_key: '{"private_key": "hidden-part"}' })
     expect(account).toMatchObject({ ok: false, status: null })

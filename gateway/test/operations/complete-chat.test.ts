@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import { errors, type TaskErrorCode } from '@kinora/contract/errors'
+import { errors } from '@kinora/contract/errors'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import {

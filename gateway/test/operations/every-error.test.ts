@@ -1,4 +1,5 @@
-import { errors, taskErrors, type ErrorCode } from '@kinora/contract/errors'
+import { errors, type ErrorCode } from '@kinora/contract/errors'
+import { taskErrors } from '@kinora/contract/task-errors'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { ask, errorBodyOf, expectProblem } from '../kit/answers.ts'

@@ -6,27 +6,18 @@ import { heartbeat } from '../../src/platform/engine/supervise-engine.ts'
 import { claimJob } from '../../src/platform/engine/tick-store.ts'
 import { createLog } from '../../src/platform/log.ts'
 import type { ProviderConfig } from '../../src/provider-config/config.ts'
-import { createProviders } from '../../src/providers/registry.ts'
-import { createRouter } from '../../src/routing/router.ts'
-import { createProbeVideo } from '../../src/storage/probe-video.ts'
 import { beginStep } from '../../src/tasks/run-store.ts'
 import { settleTranscription } from '../../src/transcription-tasks/lifecycle/settle-transcription.ts'
 import { insertSegments, postponeSegment } from '../../src/transcription-tasks/segments/segment-store.ts'
 import { failed, transcriptionTables } from '../../src/transcription-tasks/transcription-task.ts'
-import { createDownloadPermits } from '../../src/videos/download-permits.ts'
-import { settleVideo } from '../../src/videos/lifecycle/settle-video.ts'
-import { createStepRecords } from '../../src/videos/lifecycle/step-records.ts'
-import { storeResult } from '../../src/videos/lifecycle/store-result.ts'
-import { submitVideo, type SubmitDependencies } from '../../src/videos/lifecycle/submit-video.ts'
 import { recordOutcome } from '../../src/videos/open-task-store.ts'
 import { carriedVideos } from '../../src/videos/queue/carried-task-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { recordingAt } from '../kit/expired.ts'
 import { createAccount, createKey, type TestKey } from '../kit/factories.ts'
-import { mediaPrograms } from '../kit/media-programs.ts'
 import { createOperator, type Operator } from '../kit/operator.ts'
 import { startVendorGateway, vendorKey, type VendorGateway } from '../kit/vendor-gateway.ts'
-import { providerConfigAt } from '../kit/vendor-providers.ts'
+import { startVendorWorker } from '../kit/vendor-worker.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const model = 'vidB-2'
@@ -48,56 +39,8 @@ afterAll(() => gateway[Symbol.asyncDispose]())
 const query = async (text: string, values: unknown[] = []) =>
   (await gateway.database.postgres.query<Record<string, unknown>>(text, values)).rows
 
-/** The steps of a worker, whose only provider is the simulated vendor. No engine runs. */
-const startWorker = async (given: Partial<ProviderConfig> = {}, apiKey = vendorKey) => {
-  const { postgres } = gateway.database
-  const provider = providerConfigAt(gateway.vendor.url, apiKey, given)
-  const config = { providers: [provider], models: {} }
-  const liveConfig = { current: () => config, onChange: () => () => {} }
-  const providers = createProviders(liveConfig, { ffmpegPath: 'ffmpeg' })
-  const router = await createRouter({ liveConfig, providers, postgres, log })
-  const dependencies = {
-    ...{ postgres, providers, router, log, records: createStepRecords(postgres) },
-    ...{ mediaStore: gateway.mediaStore, spool: gateway.spool },
-    portraitsOf: async () => new Map(),
-    webhookUrlOf: () => '',
-    ...{ wakeDispatcher: () => {}, wakePoller: () => {}, announce: () => {}, onSlotFreed: () => {} },
-    jobDurations: { of: () => undefined },
-    stopping: new AbortController().signal,
-    record: (work: () => Promise<unknown>) => work(),
-    probeVideo: createProbeVideo(mediaPrograms(), async () => false),
-    retentionMsOf: async () => 60_000,
-    downloadPermits: createDownloadPermits({ total: 9, perProvider: 9 }),
-    downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
-    slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
-    learnDuration: () => {},
-    discardJob: async () => {},
-    forgetCharacters: async () => [],
-  }
-  const runOf = async (id: string) =>
-    Number((await query('select run from open_tasks where task_id = $1', [id]))[0]?.['run'])
-  const settle = async (id: string) => {
-    const ending = await storeResult(dependencies, id, await runOf(id))
-    if (ending.kind !== 'stop') await settleVideo(dependencies, id, ending)
-    return ending
-  }
-  return {
-    router,
-    /** Submits a task like its first run. */
-    submit: async (id: string) => {
-      await query(`update open_tasks set stage = 'starting', run = 1 where task_id = $1`, [id])
-      const submitted = await submitVideo(dependencies as SubmitDependencies, id, 1)
-      if (submitted.kind === 'outcome_known') await settle(id)
-    },
-    settle,
-    /** Ends a task like the run that begins at its deadline. */
-    end: async (id: string) => {
-      await query(`update open_tasks set deadline_at = now() where task_id = $1`, [id])
-      return settle(id)
-    },
-    [Symbol.asyncDispose]: () => router.stop(),
-  }
-}
+const startWorker = (given: Partial<ProviderConfig> = {}, apiKey = vendorKey) =>
+  startVendorWorker(gateway, given, apiKey)
 
 const create = async (prompt = 'A whale') => {
   const order = { model, prompt, seconds: 4, size: '480x480' }
@@ -167,9 +110,12 @@ describe('names the cause and the fix of', () => {
     await worker.submit(id)
     const explained = await explain(id)
     expectCause(explained, 'provider_failed', [
-      /vendor failed .* It said: /,
-      /retry the task: POST .*\/retry/,
+      /vendor failed .* The reason: /,
+      /retry the task with `kinora tasks retry \S+` or POST .*\/retry/,
     ])
+    const reason = explained.attempts[0]?.failure_reason?.replace(/\.$/, '') ?? ''
+    expect(reason).not.toBe('')
+    expect(explained.sentences.filter((each) => each.includes(reason))).toEqual([explained.cause.text])
     expect(explained).toMatchObject({
       status: 'failed',
       error_code: 'upstream_error',

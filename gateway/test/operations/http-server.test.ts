@@ -144,21 +144,38 @@ describe('400 invalid_request', () => {
 })
 
 describe('cross-origin requests', () => {
-  test.each(paths)('a preflight of %s is answered without a key', async (path, methods) => {
-    const answer = await ask(`${gateway.url}${concrete(path)}`, undefined, {
-      method: 'OPTIONS',
-      headers: {
-        'access-control-request-headers': 'authorization, x-custom',
-        'access-control-request-method': 'POST',
-      },
-    })
-    expect(answer.status).toBe(204)
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
-    expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
-    expect(answer.headers.get('access-control-allow-methods')).toBe(methods.join(', '))
-    expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, x-custom')
-    expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
-  })
+  const isOfConsole = (path: string) => path.startsWith('/console/')
+
+  test.each(paths.filter(([path]) => isOfConsole(path)))(
+    'a preflight of %s allows no other origin anything',
+    async (path) => {
+      const answer = await ask(`${gateway.url}${concrete(path)}`, undefined, {
+        method: 'OPTIONS',
+        headers: { 'access-control-request-method': 'POST', origin: 'https://other.example' },
+      })
+      expect(answer.status).toBe(204)
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
+    },
+  )
+
+  test.each(paths.filter(([path]) => !isOfConsole(path)))(
+    'a preflight of %s is answered without a key',
+    async (path, methods) => {
+      const answer = await ask(`${gateway.url}${concrete(path)}`, undefined, {
+        method: 'OPTIONS',
+        headers: {
+          'access-control-request-headers': 'authorization, x-custom',
+          'access-control-request-method': 'POST',
+        },
+      })
+      expect(answer.status).toBe(204)
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+      expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
+      expect(answer.headers.get('access-control-allow-methods')).toBe(methods.join(', '))
+      expect(answer.headers.get('access-control-allow-headers')).toBe('authorization, x-custom')
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
+    },
+  )
 
   test('a preflight of an unknown path is 404', async () => {
     expectProblem(

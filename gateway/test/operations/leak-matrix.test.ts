@@ -112,6 +112,13 @@ const rows: Record<string, Row> = {
     own: ({ spare }) => [{ path: { id: spare.pending } }],
     others: (named) => byId(tasksOf(named), 'task_not_found'),
   },
+  getVideoTimeline: {
+    own: ({ named }) => tasksOf(named).map((id) => ({ path: { id } })),
+    others: (named) => [
+      ...byId(tasksOf(named), 'task_not_found'),
+      ...byId(recordingsOf(named), 'task_not_found'),
+    ],
+  },
   getVideoContent: {
     own: ({ named: { completed } }) => [
       { path: { id: completed } },
@@ -395,6 +402,16 @@ const rows: Record<string, Row> = {
         })),
       ),
   },
+  // The sessions of other accounts are in console-session-ends.test.ts, because a key does not open these operations.
+  createConsoleSession: { own: () => [], others: 'it names nothing but secrets' },
+  createConsoleLink: { own: () => [], others: 'it names nothing but secrets' },
+  getConsoleSession: { own: () => [], others: 'it names nothing' },
+  deleteConsoleSession: { own: () => [], others: 'it names nothing' },
+  listConsoleSessions: { own: () => [], others: 'it names nothing' },
+  revokeConsoleSession: {
+    own: () => [],
+    others: ({ pending }) => [{ path: { id: pending }, code: 'missing_session' }],
+  },
   getService: { own: () => [{}], others: 'it is the same for everybody' },
   getDocs: { own: () => [{}], others: 'it is the same for everybody' },
   getLlms: { own: () => [{}], others: 'it is the same for everybody' },
@@ -663,6 +680,8 @@ describe('fields of a body beyond the contract are neither stored nor returned',
       body: { username: accounts[0]?.named.character.username },
     }),
     rotateWebhookSecret: () => ({ body: {} }),
+    createConsoleSession: () => ({ body: { keys: [accounts[0]?.key.text] } }),
+    createConsoleLink: () => ({ body: { keys: [accounts[0]?.key.text] } }),
     completeChat: () => ({ body: talkOrder }),
     createSpeech: () => ({ body: speechOrder }),
     createTranscription: () => ({ body: recordingOrder() }),

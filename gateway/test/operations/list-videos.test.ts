@@ -247,3 +247,100 @@ describe('400 invalid_parameter', () => {
     expect((await list(text, `?after=${createModelTaskId('vidB-2', Date.now())}`)).status).toBe(200)
   })
 })
+
+describe('filters', () => {
+  test('by status in the names of either dialect, one or several', async () => {
+    const { accountId, text } = await account()
+    const pending = await create(text)
+    const failed = await create(text)
+    await endTask(gateway.database.postgres, failed, {
+      ...{ kind: 'failed', code: 'upstream_error', message: 'no' },
+    })
+    const completed = await create(text)
+    await completeTask(gateway, accountId, completed)
+    expect(idsOf(await list(text, '?status=pending'))).toEqual([pending])
+    expect(idsOf(await list(text, '?status=queued'))).toEqual([pending])
+    expect(idsOf(await list(text, '?status=in_progress'))).toEqual([])
+    expect(idsOf(await list(text, '?status=completed,failed'))).toEqual([completed, failed])
+    const page = await list(text, `?status=completed,failed&limit=1`)
+    expect(page.body).toMatchObject({ has_more: true, last_id: completed })
+    expect(idsOf(await list(text, `?status=completed,failed&after=${completed}`))).toEqual([failed])
+    expectProblem(await list(text, '?status=lost'), 'invalid_parameter', 'status')
+  })
+
+  test('by model, key and time of creation', async () => {
+    const { accountId, text } = await account()
+    const { id: keyId, text: other } = await createKey(gateway.database.postgres, accountId)
+    const old = await create(text)
+    const byOther = await create(other)
+    await gateway.database.postgres.query(
+      `update video_tasks set created_at = now() - interval '1 hour' where id = $1`,
+      [old],
+    )
+    const halfAnHourAgo = Math.floor(Date.now() / 1000) - 1_800
+    expect(idsOf(await list(text, `?created_after=${halfAnHourAgo}`))).toEqual([byOther])
+    expect(idsOf(await list(text, `?created_before=${halfAnHourAgo}`))).toEqual([old])
+    expect(idsOf(await list(text, `?key_id=${keyId}`))).toEqual([byOther])
+    expect(idsOf(await list(text, '?model=vidB-2'))).toEqual([byOther, old])
+    expect(idsOf(await list(text, '?model=vidA_3_1'))).toEqual([])
+    expect(idsOf(await list(text, `?model=vidB-2&key_id=${keyId}&status=pending&order=asc`))).toEqual([
+      byOther,
+    ])
+    expectProblem(await list(text, '?key_id=mine'), 'invalid_parameter', 'key_id')
+    expectProblem(await list(text, '?created_after=today'), 'invalid_parameter', 'created_after')
+  })
+
+  test('by text in the prompt, in upper or lower case, and literally', async () => {
+    const { text } = await account()
+    const whale = await create(text, { prompt: 'Ein WAL im Meer: 100 %_' })
+    await create(text, { prompt: 'A crab' })
+    for (const q of ['wal', 'WAL im', '100 %_']) {
+      expect(idsOf(await list(text, `?q=${encodeURIComponent(q)}`))).toEqual([whale])
+    }
+    expect(idsOf(await list(text, `?q=${encodeURIComponent('w%l')}`))).toEqual([])
+    expect(idsOf(await list((await account()).text, '?q=wal'))).toEqual([])
+    expectProblem(await list(text, '?q=a%00'), 'invalid_parameter', 'q')
+  })
+})
+
+describe('details', () => {
+  test('are what a row shows besides the video, in both dialects, and only if requested', async () => {
+    const { accountId, text } = await account()
+    const waiting = await create(text)
+    const done = await create(text)
+    const { expiresAt } = await completeTask(gateway, accountId, done)
+    const { body } = await list(text, '?include=details')
+    const common = { prompt: 'A whale', currency: 'USD', hold_micros: expect.any(Number) }
+    const expected = [
+      {
+        ...common,
+        ...{ captured_micros: expect.any(Number), completed_at: expect.any(Number) },
+        expires_at: Math.floor(expiresAt.getTime() / 1000),
+        variants: ['video', 'thumbnail', 'spritesheet'],
+      },
+      {
+        ...common,
+        ...{ captured_micros: null, completed_at: null, expires_at: null, variants: [] },
+        queue_position: { min: expect.any(Number), max: expect.any(Number) },
+      },
+    ]
+    expect(body['data']).toMatchObject([
+      { id: done, details: expected[0] },
+      { id: waiting, details: expected[1] },
+    ])
+    const openai = await ask(`${gateway.url}/openai/v1/videos?include=details`, text)
+    expect(openai.body['data']).toMatchObject([
+      { id: done, seconds: '4', details: expected[0] },
+      { id: waiting, status: 'queued', details: expected[1] },
+    ])
+    for (const row of (await list(text)).body['data'] as object[]) expect(row).not.toHaveProperty('details')
+    expectProblem(await list(text, '?include=everything'), 'invalid_parameter', 'include')
+  })
+
+  test('have no files once the video has expired', async () => {
+    const { accountId, text } = await account()
+    const id = await create(text)
+    await completeTask(gateway, accountId, id, { expiresAt: new Date(Date.now() - 1_000) })
+    expect((await list(text, '?include=details')).body['data']).toMatchObject([{ details: { variants: [] } }])
+  })
+})

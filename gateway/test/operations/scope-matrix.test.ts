@@ -58,6 +58,7 @@ const named: Record<string, (theirs: Theirs) => Asked[]> = {
   getVideo: ({ video }) => [{ path: { id: video }, code: 'task_not_found' }],
   deleteVideo: ({ video }) => [{ path: { id: video }, code: 'task_not_found' }],
   cancelVideo: ({ video }) => [{ path: { id: video }, code: 'task_not_found' }],
+  getVideoTimeline: ({ video }) => [{ path: { id: video }, code: 'task_not_found' }],
   getVideoContent: ({ video }) => [{ path: { id: video }, code: 'task_not_found' }],
   followVideo: ({ video }) => [{ path: { id: video }, code: 'task_not_found' }],
   remixVideo: ({ video }) => [{ path: { id: video }, body: { prompt: 'A' }, code: 'task_not_found' }],

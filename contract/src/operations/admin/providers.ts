@@ -179,6 +179,22 @@ const ResetHealth = Type.Object({
   forgotten: Type.Array(Type.String(), { description: 'Models for which the provider was unhealthy.' }),
 })
 
+const TestStep = Type.Object({
+  name: Type.String({
+    enum: ['configuration', 'address', 'key'],
+    description:
+      '`configuration`: the settings are valid and the stored key can be read. `address`: the provider answers as its protocol defines. `key`: it accepts the key.',
+  }),
+  title: Type.String({ description: 'The step in a few words.' }),
+  result: Type.String({
+    enum: ['passed', 'failed', 'unknown', 'skipped'],
+    description: '`unknown`: the answer does not show it. `skipped`: an earlier step failed.',
+  }),
+  duration_ms: Type.Integer({ minimum: 0, description: 'Duration of the step, in milliseconds.' }),
+  message: Type.String({ description: 'The result in words.' }),
+  repair: Nullable(Type.String({ description: 'How to fix it; null if it did not fail.' })),
+})
+
 const ProviderTest = Type.Object({
   object: ObjectType('provider.test'),
   provider: Type.String({ description: 'Name of the provider.' }),
@@ -193,6 +209,9 @@ const ProviderTest = Type.Object({
     description:
       'The result in words. After a failure: the reason, and how to fix it. It contains no secrets.',
   }),
+  steps: Type.Array(TestStep, { description: 'The steps of the test, in their order.' }),
+  cost_micros: Micros('What the test cost at the provider: always 0, because it creates no job.'),
+  currency: Currency,
 })
 
 const providerName = { name: Type.String({ description: 'Name of the provider.' }) }
@@ -255,7 +274,7 @@ export const providerOperations = {
     path: '/admin/v1/providers/{name}/reset-health',
     summary: 'Reset the health of a provider',
     description:
-      'Closes the circuit breakers of a provider and closes its circuit breakers; a pause that the provider requested with `Retry-After` stays, so that it gets new jobs at once.',
+      'Closes the circuit breakers of a provider, so that it gets new jobs at once. A pause that the provider requested with `Retry-After` stays.',
     access: 'operator',
     roles: ['admin'],
     parameters: { path: providerName },

@@ -101,7 +101,22 @@ export const requestOperations = {
         id: requestId,
         ...ownerQuery,
         operation: Type.String({ description: 'Only this operation.' }),
+        method: Type.String({
+          enum: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+          description: 'Only this HTTP method.',
+        }),
+        path: Type.String({
+          maxLength: 300,
+          description:
+            'Only paths that begin with this, such as `/v1/videos`. The `path` of a request shows their form.',
+        }),
+        address: Type.String({ maxLength: 100, description: 'Only this IP address of the client.' }),
         status: Type.Integer({ minimum: 100, maximum: 599, description: 'Only this HTTP status.' }),
+        status_class: Type.String({
+          enum: ['2xx', '3xx', '4xx', '5xx'],
+          description: 'Only HTTP statuses of this class.',
+        }),
+        provider: Type.String({ description: 'Only requests that called this provider.' }),
         error_code: Type.String({ description: 'Only requests that failed with this code.' }),
         model,
         task_id: Type.String({ description: 'Only the request that created this task.' }),

@@ -45,8 +45,8 @@ export const AdminTask = Type.Object({
 })
 export type AdminTask = Static<typeof AdminTask>
 
-const reason = Type.String({ description: 'Why this provider was chosen.' })
-const skipped = Type.Array(
+export const routeReason = Type.String({ description: 'Why this provider was chosen.' })
+export const skippedProviders = Type.Array(
   Type.Object({
     provider: Type.String({ description: 'Name of the provider.' }),
     reason: Type.String({ description: 'Why the provider was not chosen.' }),
@@ -55,12 +55,16 @@ const skipped = Type.Array(
 )
 
 const Decision = Type.Object(
-  { provider: Type.String({ description: 'Name of the chosen provider.' }), reason, skipped },
+  {
+    provider: Type.String({ description: 'Name of the chosen provider.' }),
+    reason: routeReason,
+    skipped: skippedProviders,
+  },
   { description: 'The current routing decision; null once the task has ended.' },
 )
 
 /** One call to a provider, without secrets. */
-const Exchange = Type.Object({
+export const Exchange = Type.Object({
   what: Type.String({ description: 'Which call it was, such as `submit`.' }),
   method: Type.String({ description: 'HTTP method.' }),
   path: Type.String({ description: "Path below the provider's URL, without the query." }),
@@ -73,8 +77,8 @@ const ProviderAttempt = Type.Object({
   attempt: Type.Integer({ description: 'Number of the attempt, counted from 1.' }),
   provider: Type.String({ description: 'Name of the provider.' }),
   upstream_model: Type.String({ description: "The provider's own name of the model." }),
-  reason: Nullable(reason),
-  skipped,
+  reason: Nullable(routeReason),
+  skipped: skippedProviders,
   outcome: Type.String({
     enum: ['accepted', 'not_delivered', 'busy', 'unauthorized', 'rejected', 'moderated', 'unknown'],
     description:
@@ -150,6 +154,8 @@ export const TaskResolution = Type.Object({
   }),
 })
 
+const listedState = '(pending|processing|completed|failed)'
+
 export const taskOperations = {
   listTasks: {
     id: 'listTasks',
@@ -167,8 +173,10 @@ export const taskOperations = {
         model: Type.String({ description: 'Only this model.' }),
         provider: Type.String({ description: 'Only this provider.' }),
         status: Type.String({
-          enum: ['pending', 'processing', 'completed', 'failed'],
-          description: 'Only tasks in this state.',
+          pattern: `^${listedState}(,${listedState}){0,3}$`,
+          'x-demand':
+            'one or more of pending, processing, completed and failed with commas between them, such as pending,processing',
+          description: 'Only tasks in one of these states, such as `pending,processing`.',
         }),
         error_code: Type.String({ description: 'Only tasks that failed with this code.' }),
         ...periodQuery,

@@ -27,6 +27,7 @@ const key: Record<keyof Key, boolean> = {
   },
   ...{ budgets: true, currency: true, requests_per_minute: true, limits: true, concurrency: true },
   ...{ dialect: true, used_micros: true, last_used_at: true, created_at: true },
+  budget_usage: true,
   previous_secret_expires_at: true,
 }
 

@@ -4,7 +4,7 @@ import type { TaskCause } from '@kinora/contract/operations/admin/task-explanati
 import { remedyFor } from '../../routing/route.ts'
 import type { ExplainedTask } from './explained-task.ts'
 import { isWithoutWorkers, lastAttemptOf } from './find-cause.ts'
-import { durationText, sentence } from './texts.ts'
+import { durationText, quote } from './texts.ts'
 
 interface CauseText {
   text: string
@@ -13,17 +13,17 @@ interface CauseText {
 
 const providerOf = (task: ExplainedTask): string => lastAttemptOf(task)?.provider ?? 'The provider'
 
-/** The provider's own words, if there are any. */
+/** What is known of the failure, if anything. */
 const saying = (task: ExplainedTask): string => {
   const reason = lastAttemptOf(task)?.failureReason
-  return reason === null || reason === undefined ? '' : ` It said: ${sentence(reason)}`
+  return reason === null || reason === undefined ? '' : ` The reason: ${quote(reason)}`
 }
 
 /** The recording of a transcription is removed when the task ends. */
 const retryFix = ({ id, kind, state }: ExplainedTask): string => {
   if (state !== 'failed') return ''
   return kind === 'video'
-    ? ` Then retry the task: POST /admin/v1/tasks/${id}/retry.`
+    ? ` Then retry the task with \`kinora tasks retry ${id}\` or POST /admin/v1/tasks/{id}/retry.`
     : ' Then the customer can send the recording again.'
 }
 

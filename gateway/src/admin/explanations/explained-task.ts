@@ -1,4 +1,4 @@
-import type { TaskErrorCode } from '@kinora/contract/errors'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 
 import { budgetSpent } from '../../provider-budgets/budgets.ts'
 import type { WorkState as RecordingWorkState } from '../../transcription-tasks/work-state.ts'

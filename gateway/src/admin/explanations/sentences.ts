@@ -2,7 +2,7 @@
 import type { TaskExplanation } from '@kinora/contract/operations/admin/task-explanations'
 
 import type { ExplainedAttempt, ExplainedTask } from './explained-task.ts'
-import { amountText, durationText, sentence } from './texts.ts'
+import { amountText, durationText, quote } from './texts.ts'
 
 const stageTexts: Record<ExplainedTask['stages'][number]['name'], string> = {
   queue: 'in the queue',
@@ -40,13 +40,17 @@ const stagesSentence = (task: ExplainedTask): string => {
   return `It took${so}: ${parts.join(', ')}.`
 }
 
-const attemptSentence = (attempt: ExplainedAttempt, number: number): string => {
+/** The reason of a failure is left out if `told` has it. */
+const attemptSentence = (attempt: ExplainedAttempt, number: number, told: string): string => {
   const { provider, outcome, routeReason, skipped, failureReason, isDuplicate } = attempt
   const why = routeReason === null ? '' : ` (${routeReason})`
   const others = skipped.map((each) => `${each.provider}: ${each.reason}`).join('; ')
+  const isTold = failureReason === null || told.includes(quote(failureReason))
   return [
     `Attempt ${number}: ${provider ?? 'no provider'}${why} ${outcomeTexts[outcome]}${isDuplicate ? ', a second one, which is not charged' : ''}.`,
-    ...(failureReason === null ? [] : [`The reason: ${sentence(failureReason)}`]),
+    ...(isTold
+      ? []
+      : [`${outcome === 'accepted' ? 'It failed later' : 'The reason'}: ${quote(failureReason)}`]),
     ...(others === '' ? [] : [`Not chosen: ${others}.`]),
   ].join(' ')
 }
@@ -72,6 +76,6 @@ export const sentencesOf = (
   cause.text,
   ...(fix === null ? [] : [`What to do: ${fix}`]),
   stagesSentence(task),
-  ...task.attempts.map((attempt, index) => attemptSentence(attempt, index + 1)),
+  ...task.attempts.map((attempt, index) => attemptSentence(attempt, index + 1, cause.text)),
   ...(money === null ? [] : [moneySentence(money)]),
 ]

@@ -1,7 +1,7 @@
 /** Durations, amounts and quoted texts as parts of sentences. */
 
-/** A text that may end with a full stop, ended by one. */
-export const sentence = (text: string): string => `${text.replace(/\.+$/, '')}.`
+/** The end of a sentence: a reason, which may have colons and sentences of its own. */
+export const quote = (text: string): string => `"${text.replace(/\.+$/, '')}".`
 
 const unitsMs = [
   ['d', 86_400_000],

@@ -29,6 +29,14 @@ export interface KeyBudget {
   limitMicros: number
 }
 
+/** How much of a budget is used in its current period. */
+interface BudgetUsage {
+  period: Period
+  usedMicros: number
+  /** Unix time in seconds. */
+  resetsAt: number
+}
+
 /** A key as shown to operators, with only the hint of its secret. */
 export interface KeyRecord extends KeySettings {
   id: string
@@ -39,6 +47,7 @@ export interface KeyRecord extends KeySettings {
   quotaMicros: number | null
   usedMicros: number
   budgets: KeyBudget[]
+  budgetUsage: BudgetUsage[]
   lastUsedAt: Date | null
   createdAt: Date
   createdMicroseconds: number
@@ -50,15 +59,19 @@ const keysWhere = (where: string) =>
   `select k.id, k.account_id as "accountId", (select name from accounts where id = k.account_id) as "accountName", k.kind, k.role, k.name, k.hint, k.scopes, k.models, k.addresses,
           k.expires_at as "expiresAt", k.disabled_at is not null as "isDisabled",
           k.requests_per_minute as "requestsPerMinute", k.limits, k.concurrency, k.dialect,
-          q.quota_micros as "quotaMicros", coalesce(q.used_micros, 0) as "usedMicros", b.budgets,
+          q.quota_micros as "quotaMicros", coalesce(q.used_micros, 0) as "usedMicros", b.budgets, b."budgetUsage",
           k.last_used_at as "lastUsedAt", case when k.previous_expires_at > now() then least(k.previous_expires_at, k.expires_at) end as "previousExpiresAt", k.created_at as "createdAt",
           ${microsecondsOf('k.created_at')} as "createdMicroseconds"
      from keys k
      left join key_quotas q on q.key_id = k.id
     cross join lateral (
       select coalesce(jsonb_agg(jsonb_build_object('period', period, 'limitMicros', limit_micros)
-                                order by array_position(array['hour', 'day', 'week', 'month'], period)), '[]') as budgets
-        from key_budgets where key_id = k.id) b
+                                order by array_position(array['hour', 'day', 'week', 'month'], period)), '[]') as budgets,
+             coalesce(jsonb_agg(jsonb_build_object('period', period,
+                                  'usedMicros', case when period_started_at >= current_start then used_micros else 0 end,
+                                  'resetsAt', extract(epoch from date_trunc(period, current_start + ('1 ' || period)::interval, 'utc'))::bigint)
+                                order by array_position(array['hour', 'day', 'week', 'month'], period)), '[]') as "budgetUsage"
+        from key_budgets, date_trunc(period, now(), 'utc') current_start where key_id = k.id) b
     ${where}`
 
 export const findKeyRecord = async (database: Database, id: string): Promise<KeyRecord | undefined> => {

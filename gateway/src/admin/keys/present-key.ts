@@ -25,6 +25,9 @@ export const presentKey = (key: KeyRecord, currency: string): Key => ({
   concurrency: key.concurrency,
   dialect: key.dialect,
   used_micros: key.usedMicros,
+  budget_usage: key.budgetUsage.map(({ period, usedMicros, resetsAt }) => ({
+    ...{ period, used_micros: usedMicros, currency, resets_at: resetsAt },
+  })),
   previous_secret_expires_at: secondsOrNull(key.previousExpiresAt),
   last_used_at: secondsOrNull(key.lastUsedAt),
   created_at: secondsOf(key.createdAt),

@@ -6,6 +6,7 @@ import type { AccessTest } from '../../providers/port/access.ts'
 import type { Providers } from '../../providers/port/provider.ts'
 import { recordPassedTest } from '../../routing/route-health-store.ts'
 import type { AdminHandler } from '../admin-call.ts'
+import { presentTestSteps } from './present-test-steps.ts'
 import { configProblem, viewProvider, type ProviderDependencies } from './view-providers.ts'
 
 /** The result for a stored configuration that cannot be used: nothing is called. */
@@ -14,6 +15,7 @@ const notCalled = (message: string): AccessTest => ({
   isKeyVerified: false,
   status: undefined,
   durationMs: 0,
+  failedAt: 'configuration',
   message,
 })
 
@@ -42,6 +44,9 @@ export const testProvider =
         ...result,
         duration_ms: test.durationMs,
         message: test.message,
+        steps: presentTestSteps(test),
+        cost_micros: 0,
+        currency: dependencies.currency,
       },
     }
   }

@@ -17,6 +17,7 @@ export const listRequests =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.listRequests> =>
   async (call) => {
     const { operation, status, error_code: errorCode, model, task_id: taskId, from, to } = call.query
+    const { method, path, address, provider, status_class: statusClass } = call.query
     const [at, id = ''] = readCursor(call, 'requests', [milliseconds, idText]) ?? []
     if (call.query.id !== undefined && timeOfRequestId(call.query.id) === undefined) {
       throw new ApiError('invalid_parameter', {
@@ -29,7 +30,8 @@ export const listRequests =
       id: call.query.id,
       accountId: givenFilterId(call, 'account_id'),
       keyId: givenFilterId(call, 'key_id'),
-      operation,
+      ...{ operation, method, path, address, provider },
+      statusFrom: statusClass === undefined ? undefined : Number(statusClass.charAt(0)) * 100,
       status: status === undefined ? undefined : Number(status),
       errorCode,
       model,

@@ -13,13 +13,13 @@ const statementTimeoutMs = 10_000
 export const listTasks =
   ({ postgres }: { postgres: Postgres }): Handler<typeof adminOperations.listTasks> =>
   async (call) => {
-    const { model, provider, status: state, error_code: errorCode, from, to } = call.query
+    const { model, provider, status, error_code: errorCode, from, to } = call.query
     const after = readCursor(call, 'tasks', [microseconds, idText])
     const filter = {
       ...(await givenOwner(postgres, call)),
       model,
       provider,
-      state,
+      states: status?.split(','),
       errorCode,
       from: givenTime(from),
       to: givenTime(to),

@@ -3,8 +3,9 @@
  * a lookup or another operator is either earlier, and nothing is done, or later, and finds the decision.
  */
 import type { adminOperations } from '@kinora/contract/admin-operations'
-import { ApiError, taskErrors } from '@kinora/contract/errors'
+import { ApiError } from '@kinora/contract/errors'
 import { TaskResolution } from '@kinora/contract/operations/admin/tasks'
+import { taskErrors } from '@kinora/contract/task-errors'
 
 import type { Database } from '../../platform/postgres.ts'
 import type { Router } from '../../routing/route.ts'

@@ -5,8 +5,8 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 
-import { callerOf } from '../../auth/authenticate.ts'
 import type { Caller } from '../../auth/caller.ts'
+import { callerOf } from '../../auth/identify.ts'
 import { findKeyById } from '../../auth/key-store.ts'
 import type { Catalog } from '../../models/catalog.ts'
 import { chooseModelOfTask } from '../../models/choose-model.ts'

@@ -37,7 +37,7 @@ interface TaskFilter {
   keyId: string | undefined
   model: string | undefined
   provider: string | undefined
-  state: string | undefined
+  states: string[] | undefined
   errorCode: string | undefined
   from: Date | undefined
   to: Date | undefined
@@ -82,16 +82,17 @@ const selectionOf = (
   place: (value: unknown) => string,
 ): string => {
   const { tasks, open, columns } = kinds[kind]
-  const { accountId, keyId, model, provider, state, errorCode, from, to, after } = filter
+  const { accountId, keyId, model, provider, states, errorCode, from, to, after } = filter
   const conditions = ['true']
   if (accountId !== undefined) conditions.push(`t.account_id = ${place(accountId)}`)
   if (keyId !== undefined) conditions.push(`t.key_id = ${place(keyId)}`)
   if (model !== undefined) conditions.push(`t.model = ${place(model)}`)
   if (provider !== undefined) conditions.push(`t.provider = ${place(provider)}`)
-  if (state !== undefined) conditions.push(`t.state = ${place(state)}`)
+  if (states !== undefined) conditions.push(`t.state = any(${place(states)}::text[])`)
   // Open and failed tasks are few and have their own indexes.
-  if (state === 'pending' || state === 'processing') conditions.push(`t.id in (select task_id from ${open})`)
-  if (state === 'failed' || errorCode !== undefined) conditions.push('t.error_code is not null')
+  const areAll = (...wanted: string[]) => states?.every((state) => wanted.includes(state)) === true
+  if (areAll('pending', 'processing')) conditions.push(`t.id in (select task_id from ${open})`)
+  if (areAll('failed') || errorCode !== undefined) conditions.push('t.error_code is not null')
   if (errorCode !== undefined) conditions.push(`t.error_code = ${place(errorCode)}`)
   // The day limits the scan to the matching partitions. It comes from the id, whose clock may differ from `created_at`.
   if (from !== undefined) {

@@ -5,16 +5,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Admission, Ticket } from '../../admission/admission.ts'
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Caller, Operator } from '../../auth/caller.ts'
+import { sessionTokenOf, type Credentials } from '../../auth/credentials.ts'
 import { assertScope } from '../../auth/key-scope.ts'
 import { assertRole } from '../../auth/operator-role.ts'
 import type { RateLimit } from '../../rate-limits/rate-limit.ts'
-
+import type { OwnPages } from './own-page.ts'
+import { audienceOf } from './serve-paths.ts'
 export interface Admitting {
   authenticate: Authenticate
   rateLimit: RateLimit
   admission: Admission
+  ownPages: OwnPages
 }
-
 interface RequestTicket extends Ticket {
   /** Counts what still needs the ticket: the response until it is closed, the handler until it has returned. */
   references: number
@@ -26,31 +28,33 @@ export const headerOf = (request: FastifyRequest, name: string) => {
   return Array.isArray(value) ? value[0] : value
 }
 
-export const credentialsOf = (request: FastifyRequest) => ({
+export const credentialsOf = (request: FastifyRequest): Credentials => ({
   authorization: request.headers.authorization,
   apiKey: headerOf(request, 'x-api-key'),
+  session: request.sessionToken,
   address: request.ip,
 })
-
 const authenticateAndLimit = async (
-  { authenticate, rateLimit }: Admitting,
+  { authenticate, rateLimit, ownPages }: Admitting,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
   const credentials = credentialsOf(request)
+  const isConsole = sessionTokenOf(credentials) !== undefined
+  if (isConsole) ownPages.assertOwnPage(request)
   if (operation.access === 'operator') {
     const operator = await authenticate.operator(credentials)
     request.operator = operator
     assertRole(operator, operation.roles)
     const group = operation.method === 'GET' ? 'read' : 'create'
-    reply.headers(await rateLimit(group, operator, request.addressStanding))
+    reply.headers(await rateLimit(group, { ...operator, isConsole }, request.addressStanding))
     return
   }
   const caller = await authenticate(credentials)
   request.caller = caller
   assertScope(caller, operation)
-  reply.headers(await rateLimit(operation.limit ?? 'read', caller, request.addressStanding))
+  reply.headers(await rateLimit(operation.limit ?? 'read', { ...caller, isConsole }, request.addressStanding))
 }
 
 /**
@@ -87,6 +91,7 @@ export const admit = async (
 ): Promise<void> => {
   if (operation.access === 'key' || operation.access === 'operator')
     await authenticateAndLimit(server, operation, request, reply)
+  else if (audienceOf(operation) === 'console') server.ownPages.assertNoOtherPage(request)
   request.ticket = openTicket(request, reply, server.admission)
   request.endChecks?.()
 }
@@ -96,5 +101,7 @@ declare module 'fastify' {
     ticket: RequestTicket
     caller: Caller | undefined
     operator: Operator | undefined
+    /** The token in the cookie of the console. */
+    sessionToken: string | undefined
   }
 }

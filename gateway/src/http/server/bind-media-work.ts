@@ -3,6 +3,15 @@ import type { FairQueue } from '../../admission/fair-queue.ts'
 import type { MediaWork } from '../../admission/media-work.ts'
 import type { Call } from '../call.ts'
 
+/** For whom the work of a call is queued. An operator has no account, and is one of its own. */
+const submitterOf = ({ caller, operator, address }: Call) => ({
+  // An operation that takes an operator's key has no caller.
+  ...((caller as Call['caller'] | undefined) === undefined
+    ? { accountId: operator.keyId, keyId: operator.keyId }
+    : { accountId: caller.accountId, keyId: caller.keyId }),
+  addressPrefix: addressPrefixOf(address),
+})
+
 /** The media work of one call, submitted for its account, key and address prefix. */
 export const bindMediaWork = (
   mediaWork: MediaWork,
@@ -15,10 +24,7 @@ export const bindMediaWork = (
     async (work, { signal = callOf().signal, isLong = false } = {}) => {
       const call = callOf()
       await beforeExpensive()
-      const { accountId, keyId } = call.caller
-      return queue({ accountId, keyId, addressPrefix: addressPrefixOf(call.address) }, signal, work, {
-        isLong,
-      })
+      return queue(submitterOf(call), signal, work, { isLong })
     }
   return {
     mediaWork: bind(mediaWork.run),

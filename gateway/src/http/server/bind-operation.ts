@@ -178,6 +178,10 @@ export const bindOperation = <O extends Operation>(
       header: (name) => headerOf(request, name),
       headers: request.headers,
       address: request.ip,
+      session: {
+        token: request.sessionToken,
+        isSecure: server.ownPages.isSecure(request),
+      },
       method: request.method,
       isUnderOpenAi: isUnderOpenAi(request.originalUrl),
       // An operation that takes no key never reads its caller.

@@ -5,6 +5,7 @@
 import { adminOperations } from '@kinora/contract/admin-operations'
 import { ApiError } from '@kinora/contract/errors'
 import type { Operation } from '@kinora/contract/operation'
+import { consoleSessionOperations } from '@kinora/contract/operations/console-sessions'
 import { webhookOperations } from '@kinora/contract/operations/webhooks'
 import { findOutOfScope, unsupportedOperations } from '@kinora/contract/unsupported'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,19 +13,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pathUnderOpenAi } from '../openai-base.ts'
 
 /** Who a path is for. Pages of any origin may call the paths of customers, and no others. */
-export type Audience = 'customers' | 'operators' | 'providers'
-
+export type Audience = 'customers' | 'operators' | 'providers' | 'console'
 const idsOf = (table: Record<string, Operation>) => new Set(Object.values(table).map(({ id }) => id))
 const operatorIds = idsOf(adminOperations)
 const providerIds = idsOf(webhookOperations)
-
+const consoleIds = idsOf(consoleSessionOperations)
 export const audienceOf = ({ id }: Pick<Operation, 'id'>): Audience => {
   if (operatorIds.has(id)) return 'operators'
+  if (consoleIds.has(id)) return 'console'
   return providerIds.has(id) ? 'providers' : 'customers'
 }
 
 /** Unknown paths below these belong to the same audience. */
-const rootsOf: Partial<Record<Audience, string>> = { operators: '/admin/*', providers: '/webhooks/*' }
+const rootsOf: Partial<Record<Audience, string>> = {
+  operators: '/admin/*',
+  providers: '/webhooks/*',
+  console: '/console/v1/*',
+}
 
 export const routePathOf = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1')
 

@@ -41,6 +41,7 @@ import { createClosing } from './closing.ts'
 import { createForwardedFor } from './forwarded-for.ts'
 import { serveHealthChecks, type Readiness } from './health-checks.ts'
 import { createServers, type ConnectionSettings } from './node-server.ts'
+import { createOwnPages } from './own-page.ts'
 import { refuseOverload } from './refuse-overload.ts'
 import { refuseUnknownPath, servePaths, type Audience } from './serve-paths.ts'
 import { traceRequests } from './trace-requests.ts'
@@ -52,6 +53,10 @@ export interface ServerSettings extends ConnectionSettings {
   audience: Audience
   /** Where clients reach the public API. */
   publicUrl: string
+  /** Where clients reach this server. */
+  serverUrl: string
+  /** Whether a session of the console authenticates requests. */
+  acceptsSessions: boolean
   allowedHosts: AllowedHosts
   /** The process counts as overloaded above these values; 0 switches a check off. */
   overload: { eventLoopDelayMs: number; memoryBytes: number; heapBytes: number }
@@ -149,6 +154,7 @@ export const createServer = (
 ) => {
   // The fields of these lines are plain values that are chosen one by one, so that there is nothing to redact in them.
   const requestLines = log.child({}, { redact: { paths: [], censor: '' } })
+  const ownPages = createOwnPages(settings.serverUrl)
   const start = createPacedStarts({ runningMax: checksPerAddress, perTick: checksPerTick })
   const forwardedFor = createForwardedFor(settings.trustedProxies, log)
   const audienceOf = ({ routeOptions: { config } }: FastifyRequest) => config.audience ?? settings.audience
@@ -306,6 +312,7 @@ export const createServer = (
   app.decorateRequest('ticket')
   app.decorateRequest('caller', undefined)
   app.decorateRequest('operator', undefined)
+  app.decorateRequest('sessionToken', undefined)
   app.decorateRequest('problem', undefined)
   app.decorateRequest('addressStanding', undefined)
   app.decorateRequest('endChecks', undefined)
@@ -320,6 +327,8 @@ export const createServer = (
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headersOfEveryReply(request.id, audienceOf(request)))
     forwardedFor(request.raw)
+    if (settings.acceptsSessions && request.headers.cookie !== undefined)
+      request.sessionToken = ownPages.sessionTokenOf(request)
     await limit(request, reply)
   })
   // Set when the response is sent and not when the request arrives: otherwise requests under way would leave their
@@ -355,6 +364,7 @@ export const createServer = (
     app,
     closing,
     beginChecks,
+    ownPages,
     publicUrl: settings.publicUrl,
     errorWriterFor: (requestId: string): WriteError => createErrorWriter(settings.publicUrl, requestId),
     /** Fails readiness, makes clients reconnect elsewhere, then closes when the requests under way have ended. */

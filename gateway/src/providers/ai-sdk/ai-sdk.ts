@@ -7,6 +7,13 @@ import { aiSdkVideo } from './ai-sdk-video.ts'
 
 /** Any vendor with a package for the AI SDK. */
 export const aiSdk = protocol({
+  about: {
+    title: 'AI SDK',
+    description: 'Any vendor of videos with a package for the AI SDK, which must be installed beside Kinora.',
+    capabilities: ['video'],
+    needsKey: true,
+    examples: { baseUrl: 'https://api.replicate.com/v1', package: '@ai-sdk/replicate' },
+  },
   settings: Type.Object({
     package: Type.String({
       // No paths and no URLs, only installed packages.

@@ -17,6 +17,12 @@ export const usualInput: ModelInput = {
 
 /** A queue with one model per path, and webhooks with public-key signatures. */
 export const fal = protocol({
+  about: {
+    title: 'fal',
+    description: 'The model queue of fal, with videos of many vendors.',
+    capabilities: ['video'],
+    needsKey: true,
+  },
   defaultBaseUrl: 'https://queue.fal.run',
   settings: Type.Object({
     // A request is in the queue once the submit has returned its id, and the reliability guide says that a request with a 5xx

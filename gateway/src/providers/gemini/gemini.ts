@@ -13,6 +13,13 @@ const usual = Object.entries(usualVoices)
 
 /** The protocol of the Gemini and Veo models: videos as long-running operations, speech as PCM samples. */
 export const gemini = protocol({
+  about: {
+    title: 'Google Gemini and Vertex AI',
+    description: 'Veo videos and Gemini speech of Google, with an API key or a service account.',
+    capabilities: ['video', 'speech'],
+    needsKey: true,
+    examples: { project: 'my-project' },
+  },
   defaultBaseUrl: developerUrl,
   settings: Type.Object({
     api: Type.Enum(['developer', 'enterprise'], {

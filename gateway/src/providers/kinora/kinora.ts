@@ -7,6 +7,13 @@ import { kinoraVideo } from './kinora-video.ts'
 
 /** Another Kinora gateway, or any service with `/v1/video/create` and `/v1/video/query`. */
 export const kinora = protocol({
+  about: {
+    title: 'Kinora',
+    description: 'Another Kinora gateway, or a service with /v1/video/create and /v1/video/query.',
+    capabilities: ['video', 'speech', 'transcription', 'chat'],
+    needsKey: false,
+    examples: { baseUrl: 'https://media.example.com' },
+  },
   settings: Type.Object({
     idempotentSubmits: Type.Boolean({
       default: true,

@@ -17,8 +17,21 @@ export interface Connection {
   ffmpegPath: string
 }
 
+/** What operators read about a protocol before they configure a provider. */
+export interface ProtocolAbout {
+  title: string
+  description: string
+  /** The kinds of models that it can serve. */
+  capabilities: ('video' | 'speech' | 'transcription' | 'chat')[]
+  /** Whether its services require an API key. */
+  needsKey: boolean
+  /** A valid value of each setting that has no useful default. */
+  examples?: Record<string, unknown>
+}
+
 /** A vendor protocol: its settings, its adapters, and the call that verifies address and key. */
 export interface Protocol {
+  about: ProtocolAbout
   /** The base URL if none is configured; undefined if it must be configured. */
   defaultBaseUrl?: string
   /** How many synchronous calls it serves at once, if that is known. */
@@ -30,6 +43,7 @@ export interface Protocol {
 
 /** Declares a protocol; the settings of `connect` have the type of the schema. */
 export const protocol = <Settings extends TObject>(declared: {
+  about: ProtocolAbout
   defaultBaseUrl?: string
   concurrency?: number
   settings: Settings

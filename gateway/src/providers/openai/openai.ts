@@ -21,6 +21,13 @@ export const openAiAudio = (settings: {
 
 /** The OpenAI protocol for video, text and audio, with its common variants. */
 export const openAi = protocol({
+  about: {
+    title: 'OpenAI',
+    description: 'OpenAI, and services with the same API for videos, speech, transcription or chat.',
+    capabilities: ['video', 'speech', 'transcription', 'chat'],
+    needsKey: false,
+    examples: { baseUrl: 'https://api.openai.com/v1' },
+  },
   settings: Type.Object({
     idempotentSubmits: Type.Boolean({
       default: false,

@@ -19,6 +19,8 @@ export interface AccessTest {
   /** The HTTP status; undefined if there was no response. */
   status: number | undefined
   durationMs: number
+  /** What failed; undefined if nothing did. `configuration` is a failure before any call. */
+  failedAt: 'configuration' | 'address' | 'key' | undefined
   /** The result in a sentence; after a failure, also how to fix it. It contains no secrets. */
   message: string
 }

@@ -23,6 +23,12 @@ const usualInput: ModelInput = {
 }
 
 export const replicate = protocol({
+  about: {
+    title: 'Replicate',
+    description: 'Video models of Replicate.',
+    capabilities: ['video'],
+    needsKey: true,
+  },
   defaultBaseUrl: 'https://api.replicate.com/v1',
   settings: Type.Object({
     // Nothing is documented, and the vendor's client library repeats a create after 429 only.

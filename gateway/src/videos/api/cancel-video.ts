@@ -1,5 +1,5 @@
-import { taskErrors } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
+import { taskErrors } from '@kinora/contract/task-errors'
 
 import type { Handler } from '../../http/call.ts'
 import type { Log } from '../../platform/log.ts'

@@ -1,19 +1,11 @@
-import { ApiError } from '@kinora/contract/errors'
 import type { operations } from '@kinora/contract/operations'
 
 import type { Handler } from '../../http/call.ts'
 import type { Catalog } from '../../models/catalog.ts'
-import type { Database } from '../../platform/postgres.ts'
-import { variantKinds, type MakeVariant } from '../../storage/make-variant.ts'
-import type { MediaStore } from '../../storage/port/media-store.ts'
-import { sendFile } from '../../storage/send-file.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
-import { findStoredFile, type StoredFile } from '../../storage/stored-file-store.ts'
-import type { VideoTask } from '../task.ts'
 import { presentVideoTask } from './present-video.ts'
-import { hintHeaders } from './read-status.ts'
 import type { ReadTask } from './read-task.ts'
-import { mediaIdOf } from './source-task.ts'
+import { assertCompleted, sendVideoFile, type VideoFiles } from './send-video-file.ts'
 
 /** Whether the `Accept` header prefers the bytes over JSON. A client that accepts anything gets JSON. */
 export const prefersBytes = (accept: string | undefined): boolean => {
@@ -29,46 +21,17 @@ export const prefersBytes = (accept: string | undefined): boolean => {
   return weights.bytes > weights.json
 }
 
-const assertCompleted = (task: VideoTask, catalog: Catalog): string => {
-  if (task.state === 'failed') {
-    throw new ApiError('task_failed', {
-      message: `This task has failed (${task.errorCode ?? 'upstream_error'}): ${task.errorMessage ?? ''}`,
-    })
-  }
-  if (task.state !== 'completed') {
-    throw new ApiError('task_not_completed', {
-      message: `This task is ${task.state} and not completed yet.`,
-      headers: hintHeaders(task, catalog),
-    })
-  }
-  return mediaIdOf(task)
-}
-
-/** A name that is safe in any file system; an id may contain a colon. */
-const fileNameOf = (task: VideoTask, { kind, contentType }: StoredFile): string => {
-  const stem = task.id.replace(/[^A-Za-z0-9._-]/g, '-')
-  const name = kind === 'video' ? stem : `${stem}-${kind}`
-  return `${name}.${contentType === 'image/jpeg' ? 'jpg' : 'mp4'}`
-}
-
 export const getVideoContent =
   ({
-    database,
     readTask,
-    mediaStore,
-    makeVariant,
     links,
     catalog,
-    redirectSeconds,
+    files,
   }: {
-    database: Database
     readTask: ReadTask
-    mediaStore: MediaStore
-    makeVariant: MakeVariant
     links: LinkSigner
     catalog: Catalog
-    /** How long the URL of a redirect is valid; 0 to send the file instead. */
-    redirectSeconds: number
+    files: VideoFiles
   }): Handler<typeof operations.getVideoContent> =>
   async (call) => {
     const task = await readTask(call.path.id, call.caller.accountId)
@@ -81,19 +44,6 @@ export const getVideoContent =
     if (variant === undefined && !prefersBytes(call.header('accept'))) {
       return { headers: common, body: presentVideoTask(task, links.link(mediaId, 'video.mp4')) }
     }
-    const video = await findStoredFile(database, mediaId)
-    if (video === undefined) throw new ApiError('media_expired')
-    const kind = variantKinds.find((each) => each === variant)
-    const file = kind === undefined ? video : await makeVariant(video, kind, call)
-    if (file === undefined) {
-      throw new ApiError('variant_not_available', {
-        param: 'variant',
-        message: `This video has no ${kind}: none could be made of its file. Use \`video\`.`,
-      })
-    }
-    const sent = await sendFile(mediaStore, file, call, {
-      disposition: `attachment; filename="${fileNameOf(task, file)}"`,
-      redirectSeconds,
-    })
+    const sent = await sendVideoFile(files, call, task, { mediaId, variant })
     return { ...sent, headers: { ...sent.headers, ...common } }
   }

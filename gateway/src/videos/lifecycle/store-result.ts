@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
-import { taskErrors, type TaskErrorCode } from '@kinora/contract/errors'
+import { taskErrors, type TaskErrorCode } from '@kinora/contract/task-errors'
 
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'

@@ -1,4 +1,4 @@
-import type { TaskErrorCode } from '@kinora/contract/errors'
+import type { TaskErrorCode } from '@kinora/contract/task-errors'
 
 import type { Database } from '../../platform/postgres.ts'
 

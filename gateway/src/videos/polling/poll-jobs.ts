@@ -145,7 +145,7 @@ const createPollOne = (dependencies: PollDependencies, provider: Provider, video
     try {
       const result = await pollOne(dependencies, provider, video, due)
       failuresInRow = 0
-      return { ...result, dueAt: due.dueAt }
+      return { ...result, isPoll: true, dueAt: due.dueAt }
     } catch (error) {
       failuresInRow += 1
       log.info({ err: error, taskId: due.taskId, provider: provider.name }, 'poll.failed')
@@ -154,7 +154,8 @@ const createPollOne = (dependencies: PollDependencies, provider: Provider, video
       if (error instanceof ProviderFailure && error.kind === 'unauthorized' && error.status !== 403) {
         router.report(provider.name, due.model, error.kind)
       }
-      return afterFailure(error instanceof ProviderFailure ? error.retryAfterMs : undefined)
+      const retryAfterMs = error instanceof ProviderFailure ? error.retryAfterMs : undefined
+      return { ...afterFailure(retryAfterMs), isPoll: true }
     }
   }
   return (due: DuePoll) => inTask(due, () => pollIfDue(due))

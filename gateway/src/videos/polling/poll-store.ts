@@ -62,6 +62,8 @@ export interface PollResult {
   nextPollMs: number
   progress: number | null
   outcome: Outcome | null
+  /** The provider was asked, so that this counts as a poll. */
+  isPoll?: boolean
   /** The task needs a run that stores the result. */
   startsRun?: boolean
   /** If given and the job is due at another time by now, a webhook arrived during the poll: that time stays. */
@@ -80,7 +82,7 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
   const { rows } = await database.query<Run & Record<string, unknown>>(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as n
-         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "startsRun" boolean,
+         ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "isPoll" boolean, "startsRun" boolean,
           "dueAt" timestamptz, "isLate" boolean)
      ), locked as materialized (
        select task_id from open_tasks where task_id = any($2::text[]) order by task_id for update
@@ -101,6 +103,9 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
                                   else least(o.deadline_at, now() + make_interval(secs => n."nextPollMs" / 1000.0)) end,
               outcome = coalesce(o.outcome, n.outcome),
               outcome_at = coalesce(o.outcome_at, case when n.outcome is not null then now() end),
+              polls = o.polls + case when n."isPoll" then 1 else 0 end,
+              polled_at = case when n."isPoll" then now() else o.polled_at end,
+              storing_at = coalesce(o.storing_at, case when n."startsRun" and coalesce(o.outcome, n.outcome) ->> 'kind' = 'done' then now() end),
               run = case when n."startsRun" then ${nextRunAfter('o.run')} else o.run end,
               stage = case when n."startsRun" then 'storing' else o.stage end
          from given n join locked on locked.task_id = n."taskId"

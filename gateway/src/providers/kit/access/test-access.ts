@@ -3,6 +3,16 @@ import { type Exchange, withExchanges } from '../../port/exchange.ts'
 import { ProviderFailure } from '../../port/failure.ts'
 import { explainFailure } from './explain-failure.ts'
 
+const statusesOfKeys = new Set([401, 402, 403])
+
+function findFailedStep(
+  { kind }: ProviderFailure,
+  exchange: Exchange | undefined,
+): NonNullable<AccessTest['failedAt']> {
+  if (exchange === undefined) return 'configuration'
+  return kind === 'unauthorized' || statusesOfKeys.has(exchange.status ?? 0) ? 'key' : 'address'
+}
+
 /** Makes the call of a protocol that verifies address and key. It is no job, so it counts neither as a success nor as a failure. */
 export async function testAccess(
   provider: string,
@@ -26,9 +36,11 @@ export async function testAccess(
   if (outcome instanceof ProviderFailure) {
     const exchange = exchanges.at(-1)
     const message = explainFailure({ provider, host, failure: outcome, exchange })
-    return { ...measured, isOk: false, isKeyVerified: false, status: exchange?.status, message }
+    const failedAt = findFailedStep(outcome, exchange)
+    return { ...measured, isOk: false, isKeyVerified: false, status: exchange?.status, failedAt, message }
   }
   const isKeyVerified = outcome.kind === 'accepted'
   const message = isKeyVerified ? `${host} accepted the key.` : `${host} answered. ${outcome.why}`
-  return { ...measured, isOk: true, isKeyVerified, status: exchanges[0]?.status, message }
+  const status = exchanges[0]?.status
+  return { ...measured, isOk: true, isKeyVerified, status, failedAt: undefined, message }
 }

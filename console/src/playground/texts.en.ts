@@ -1,0 +1,7 @@
+export const texts = {
+  title: 'Playground',
+  video: 'Video',
+  speech: 'Speech',
+  transcription: 'Transcription',
+  chat: 'Audio chat',
+}

@@ -1,0 +1,8 @@
+import { defineTexts } from '../../i18n/texts.ts'
+
+export const videoTexts = defineTexts<typeof import('./texts.en.ts').texts>({
+  en: () => import('./texts.en.ts'),
+  zh: () => import('./texts.zh.ts'),
+})
+
+export type VideoTexts = typeof import('./texts.en.ts').texts

@@ -1,0 +1,32 @@
+import type { texts as english } from './texts.en.ts'
+
+export const texts: typeof english = {
+  title: '开始使用',
+  works: '一切正常。这段视频由 Kinora 生成。',
+  worksDetail: '改几个字，生成自己的视频。',
+  making: 'Kinora 正在生成第一段视频',
+  makingDetail: '不到一分钟即可完成，完成后在此播放。',
+  none: '生成第一段视频',
+  noneDetail: '选用一条提示词，或自己写一条。',
+  samplePrompt: '一头鲸鱼在日落时游过平静的海面',
+  prompt: '提示词',
+  generate: '生成',
+  price: (amount) => `从此账户余额扣除 ${amount}`,
+  startFrom: '或从这些开始',
+  allOptions: '全部选项',
+  list: '走向正式使用',
+  done: (done, all) => `${done} / ${all}`,
+  isDone: '已完成',
+  steps: {
+    start: { title: '启动 Kinora', detail: '服务正在运行。', action: '' },
+    first: { title: '观看第一段视频', detail: '显示在左侧。', action: '' },
+    own: { title: '生成自己的视频', detail: '输入一句话，点击“生成”。', action: '' },
+    vendor: { title: '添加供应商', detail: '粘贴密钥，使用前会先测试。', action: '添加' },
+    key: { title: '为应用创建密钥', detail: '可设预算，避免意外支出。', action: '创建' },
+    webhook: { title: '接收 Webhook', detail: '发送测试事件并查看响应。', action: '设置' },
+  },
+  skip: '每一步都可以跳过。',
+  hide: '隐藏此列表',
+  show: '显示后续步骤',
+  noCreate: '此会话的密钥不能创建视频。',
+}

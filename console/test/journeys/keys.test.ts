@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+
+import { expectClean, getSeed, openConsole } from '../kit/console.ts'
+
+test('a customer creates a key, uses it, and disables it', async () => {
+  const { url } = await getSeed()
+  const page = await openConsole({ as: 'customer', path: '/keys' })
+  await page.getByRole('button', { name: 'New key' }).first().click()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Give the key a name.').waitFor()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Shop window')
+  await page.getByRole('textbox', { name: 'Per month' }).fill('25 dollars')
+  await page.getByText('Write an amount such as 25 or 25.50.').waitFor()
+  await page.getByRole('textbox', { name: 'Per month' }).fill('25.50')
+  await page.getByRole('textbox', { name: 'Only from these addresses' }).fill('127.0.0.0/8')
+  await page.getByText('This key can spend 25.50 USD per month on all models').waitFor()
+  await page.getByRole('button', { name: 'Create key' }).click()
+
+  const sheet = page.getByRole('dialog', { name: 'Shop window is ready' })
+  const secret = await sheet.locator('code').first().innerText()
+  expect(secret).toMatch(/^sk-/)
+  await page.keyboard.press('Escape')
+  expect(await sheet.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true)
+  await sheet.getByText('Waiting for the first request…').waitFor()
+  const send = () => fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })
+  expect((await send()).status).toBe(200)
+  await sheet.getByText('First request received').waitFor()
+  await sheet.getByText('I have saved the secret').click()
+  await sheet.getByRole('button', { name: 'Done' }).click()
+  await sheet.waitFor({ state: 'detached' })
+  expect(await page.content()).not.toContain(secret)
+
+  await page.getByRole('searchbox').fill('shop')
+  const row = page.getByRole('row', { name: /Shop window/ })
+  await row.getByText('25.50 USD per month').waitFor()
+  await row.getByRole('button', { name: 'Actions for Shop window' }).click()
+  await page.getByRole('menuitem', { name: 'Disable' }).click()
+  await page.getByText('Disable the key Shop window?').waitFor()
+  await page.getByRole('button', { name: 'Disable Shop window' }).click()
+  await row.getByText('Disabled').waitFor()
+  await expect.poll(async () => (await send()).status).toBe(403)
+  await expectClean(page)
+})
+
+test('an operator creates a key for an account, sees its first request, and deletes it', async () => {
+  const { url, otherCustomer } = await getSeed()
+  const page = await openConsole({ as: 'operator', path: `/keys?account=${otherCustomer.accountId}&new=1` })
+  await page.getByRole('textbox', { name: 'Name' }).fill('Night render')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  const sheet = page.getByRole('dialog', { name: 'Night render is ready' })
+  const secret = await sheet.locator('code').first().innerText()
+  const response = await fetch(`${url}/v1/models`, {
+    headers: { authorization: `Bearer ${secret}`, 'user-agent': 'render-farm/3' },
+  })
+  expect(response.status).toBe(200)
+  await sheet.getByText(/GET \/v1\/models · 200/).waitFor()
+  await sheet.getByText(/render-farm\/3 from/).waitFor()
+  await sheet.getByText('I have saved the secret').click()
+  await sheet.getByRole('button', { name: 'Done' }).click()
+
+  await page.getByRole('link', { name: 'Night render' }).click()
+  await page.getByRole('heading', { name: /Night render/ }).waitFor()
+  await page.getByRole('button', { name: 'Actions for Night render' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Delete Night render' }).click()
+  await page.getByRole('table').waitFor()
+  await page.getByRole('link', { name: 'Night render' }).waitFor({ state: 'detached' })
+  await expectClean(page)
+})
+
+test('an operator who may only read sees the keys of all accounts without actions', async () => {
+  const page = await openConsole({ as: 'reader', path: '/keys' })
+  await page.getByRole('link', { name: 'Interns' }).waitFor()
+  expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0)
+  expect(await page.getByRole('button', { name: /^Actions for/ }).count()).toBe(0)
+  await expectClean(page)
+})

@@ -1,0 +1,89 @@
+/** The built files of the web console. `npm run build:console` makes them, and `tools/build.ts` packages them. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, extname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { createFixedResponse, type FixedResponse } from '../platform/fixed-response.ts'
+import { missingPage } from './missing-page.ts'
+import { pagePolicy, policyHeaders } from './page-policy.ts'
+
+const contentTypes: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+}
+
+const checkout = new URL('../../../console/', import.meta.url)
+
+/** `dist` of the package, or of the folder in a checkout; undefined if it was not built. */
+export const findConsoleFiles = (): URL | undefined => {
+  const places = [checkout]
+  try {
+    const manifest = createRequire(import.meta.url).resolve('@kinora/console/package.json')
+    places.push(pathToFileURL(join(dirname(manifest), '/')))
+  } catch {
+    // Not installed.
+  }
+  const dist = places.map((place) => new URL('dist/', place))
+  return dist.find((each) => existsSync(new URL('index.html', each)))
+}
+
+/** Files of this folder have a hash of their content in their name. */
+const isImmutable = (name: string) => name.startsWith('assets/')
+
+export interface ConsoleFileSettings {
+  /** Undefined if the console was not built. */
+  directory: URL | undefined
+  /** Other origins that media is loaded from. */
+  findMediaOrigins: () => Promise<string[]>
+}
+
+/**
+ * Finds the response for a path below `/console/`. A path that is no file is the page itself, which shows what belongs
+ * there.
+ */
+export const openConsoleFiles = ({ directory, findMediaOrigins }: ConsoleFileSettings) => {
+  const names = new Set(
+    directory === undefined
+      ? []
+      : readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) !== ''),
+  )
+  const responses = new Map<string, FixedResponse>()
+  const readFile = (name: string): FixedResponse => {
+    const found = responses.get(name)
+    if (found !== undefined) return found
+    const response = createFixedResponse(readFileSync(new URL(name, directory)), {
+      'content-type': contentTypes[extname(name)] ?? 'application/octet-stream',
+      'cache-control': isImmutable(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    })
+    responses.set(name, response)
+    return response
+  }
+  let page: FixedResponse | undefined
+  const createPage = async (): Promise<FixedResponse> => {
+    const html = directory === undefined ? missingPage : readFileSync(new URL('index.html', directory))
+    return createFixedResponse(html, {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      ...policyHeaders(pagePolicy(await findMediaOrigins())),
+    })
+  }
+  const servePage: FixedResponse = async (header) => {
+    page ??= await createPage()
+    return page(header)
+  }
+  return (name: string): FixedResponse | undefined => {
+    if (name !== 'index.html' && names.has(name)) return readFile(name)
+    return isImmutable(name) ? undefined : servePage
+  }
+}

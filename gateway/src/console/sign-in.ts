@@ -1,0 +1,66 @@
+/** What signing in with keys and with a link have in common: the limit of attempts, and which keys are accepted. */
+import { ApiError } from '@kinora/contract/errors'
+
+import type { Authenticate } from '../auth/authenticate.ts'
+import type { SignInKeys } from '../auth/identify.ts'
+import { hashKey } from '../auth/key-text.ts'
+import type { Call } from '../http/call.ts'
+import type { Database, Postgres } from '../platform/postgres.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { HeldKeys } from './console-session-store.ts'
+
+export interface SignInDependencies {
+  postgres: Postgres
+  authenticate: Authenticate
+  /** The secrets in use for hashing keys, newest first. */
+  secrets: Secret[]
+  currency: string
+  /** Counts an attempt of an address, and refuses one of too many. Returns what takes back the count of a success. */
+  countSignIn: (address: string) => Promise<() => Promise<void>>
+  /** False for the server of the admin API alone. */
+  takesCustomers: boolean
+  /** False for the server of the public API if the admin API has its own. */
+  servesOperators: boolean
+  audit: (
+    database: Database,
+    by: { actor: string; requestId: string },
+    change: { action: string; target: string; before?: unknown; after?: unknown },
+  ) => Promise<void>
+}
+
+/** Hashes of a token under all secrets; the first is the one to store. */
+export const hashToken = (token: string, secrets: Secret[]): [Buffer, ...Buffer[]] => {
+  const [first, ...others] = secrets.map((secret) => hashKey(token, secret))
+  if (first === undefined) throw new Error('KEY_HASH_SECRETS must hold at least one secret.')
+  return [first, ...others]
+}
+
+export const heldKeysOf = ({ key, operatorKey }: SignInKeys): HeldKeys => ({
+  keyId: key?.id ?? null,
+  keyHash: key?.hash ?? null,
+  operatorKeyId: operatorKey?.id ?? null,
+  operatorKeyHash: operatorKey?.hash ?? null,
+})
+
+/** Limits attempts that fail. Concurrent attempts count before the outcome of any is known. */
+export const limitAttempts = async <Result>(
+  { countSignIn }: Pick<SignInDependencies, 'countSignIn'>,
+  { address }: Pick<Call, 'address'>,
+  attempt: () => Promise<Result>,
+): Promise<Result> => {
+  const takeBack = await countSignIn(address)
+  const result = await attempt()
+  await takeBack()
+  return result
+}
+
+/** The server of the admin API alone has nothing for customers. */
+export const assertTaken = (
+  keys: SignInKeys,
+  { takesCustomers }: Pick<SignInDependencies, 'takesCustomers'>,
+): SignInKeys => {
+  if (keys.key === undefined || takesCustomers) return keys
+  throw new ApiError('access_denied', {
+    message: "This is the console of operators. Sign in with an operator's key alone.",
+  })
+}
