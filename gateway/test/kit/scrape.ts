@@ -34,7 +34,8 @@ const parseScrape = (text: string): Scrape => {
 }
 
 export const scrape = async (url: string): Promise<Scrape> => {
-  const response = await fetch(url)
+  // A server may close an idle connection at the moment that it is used again.
+  const response = await fetch(url, { headers: { connection: 'close' } })
   const text = await response.text()
   if (response.status !== 200) throw new Error(`no metrics: ${response.status} ${text}`)
   return parseScrape(text)

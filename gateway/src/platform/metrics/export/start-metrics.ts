@@ -32,8 +32,11 @@ const isOwnName = (host: string) => {
   return name === 'localhost' || isIP(name) !== 0
 }
 
+/** Longer than the usual interval of scrapes, so that they share a connection. */
+const keepAliveTimeout = 75_000
+
 const createMetricsServer = (collector: Collector, host: string, log: Log): Server =>
-  createServer((request, response) => {
+  createServer({ keepAliveTimeout }, (request, response) => {
     const refuse = (status: number) => response.writeHead(status).end()
     if (isLoopback(host) && !isOwnName(request.headers.host ?? '')) return refuse(421)
     if (request.url?.split('?', 1)[0] !== '/metrics') return refuse(404)
