@@ -1,4 +1,6 @@
 /** The overlay for a million tasks a day: valid, and as large as docs/scale.md calculates. */
+import { readFileSync } from 'node:fs'
+
 import { settings } from '@kinora/gateway/config'
 import { afterAll, expect, test } from 'vitest'
 
@@ -68,6 +70,15 @@ test('workers download as many results at once as arrive at the peak, and Restat
     ({ name }) => name === 'RESTATE_WORKER__INVOKER__CONCURRENT_INVOCATIONS_LIMIT',
   )
   expect(Number(limit?.value)).toBe(downloads * workers + 24)
+})
+
+test('PostgreSQL allows the connections of as many processes as there may be', () => {
+  const page = readFileSync(new URL('../../docs/scale.md', import.meta.url), 'utf8')
+  const [, connectionsMax] = /`max_connections` of (\d+)/.exec(page) ?? []
+  const processes = (scaler?.['maxReplicas'] ?? 0) + (worker.spec.replicas ?? 0)
+  // As docs/operating.md counts them, and those of PostgreSQL for superusers.
+  const connections = processes * (Number(settings.DATABASE_CONNECTIONS.default) + 3) + 10
+  expect(Number(connectionsMax)).toBeGreaterThanOrEqual(connections)
 })
 
 test('a customer with a tenth of the tasks may poll from one address', () => {
