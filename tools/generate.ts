@@ -42,6 +42,7 @@ import { modelIdsFile } from './model-ids.ts'
 import { modelListPage } from './model-list.ts'
 import { pageModules } from './samples/page-modules.ts'
 import { sampleModules } from './samples/sample-modules.ts'
+import { scaleTables } from './scale/scale-tables.ts'
 import { pagesWithSnippets } from './snippets.ts'
 
 const note = 'Generated from the code by `npm run generate`. Do not edit.'
@@ -304,6 +305,7 @@ const operatingFile = 'docs/operating.md'
 const securityFile = 'docs/security.md'
 const adminFile = 'docs/admin-api.md'
 const performanceFile = 'docs/performance.md'
+const scaleFile = 'docs/scale.md'
 
 const withTable = (file: string, text: string, name: string, table: string) => {
   const beginMark = `<!-- ${name}: made by \`npm run generate\` -->\n`
@@ -331,6 +333,7 @@ export const documents = (): Record<string, string> => ({
   [adminFile]: pageWithTables(adminFile, { roles: rolesTable() }),
   [performanceFile]: pageWithTables(performanceFile, performanceTables()),
   ...performanceCharts(),
+  [scaleFile]: pageWithTables(scaleFile, scaleTables()),
   'docs/openapi.json': `${JSON.stringify(openapi(), null, 2)}\n`,
   'docs/admin-openapi.json': `${JSON.stringify(adminOpenapi(), null, 2)}\n`,
   ...sampleModules(),

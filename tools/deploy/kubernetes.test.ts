@@ -12,6 +12,7 @@ import { buildKustomization, type Manifest } from './kustomize.ts'
 import {
   compose,
   copyExample,
+  copyMillion,
   exampleManifests,
   isWorkload,
   root,
@@ -46,7 +47,7 @@ const keysOf = (kind: string, name: string) => Object.keys(named(kind, name)?.da
 /** The settings that a role gets, with the values that are not secret. */
 const environmentOf = (component: string): Record<string, string | undefined> => {
   const { env = [], envFrom = [] } = containerOf(component)
-  const shared = envFrom.map(({ configMapRef }) => named('ConfigMap', configMapRef.name)?.data ?? {})
+  const shared = envFrom.map(({ configMapRef }) => named('ConfigMap', configMapRef?.name ?? '')?.data ?? {})
   const own = env.map(({ name, value, valueFrom }) => {
     const { configMapKeyRef: reference } = valueFrom ?? {}
     const referenced = reference && named('ConfigMap', reference.name)?.data?.[reference.key]
@@ -82,18 +83,19 @@ const kubectl = spawnSync('kubectl', ['version', '--client', '--output=json'], {
 // An extra check of our own reader, which is what all other tests use.
 if (kubectl.stdout?.includes('kustomizeVersion')) {
   test.for([
-    [[]],
-    [['sandbox', 'apparmor-profile', 'worker-autoscaling']],
-    [['sandbox', 'without-apparmor']],
+    ['the example', () => copyExample()],
+    ['a sandbox', () => copyExample(['sandbox', 'apparmor-profile', 'worker-autoscaling'])],
+    ['a sandbox without AppArmor', () => copyExample(['sandbox', 'without-apparmor'])],
+    ['a million tasks a day', copyMillion],
   ] as const)(
-    'kubectl builds the same manifests, apart from the hashes in generated names (%j)',
-    ([more]) => {
-      const { directory, remove } = copyExample([...more])
+    'kubectl builds the same manifests, apart from the hashes in generated names: %s',
+    ([, copy]) => {
+      const { directory, remove } = copy()
       try {
         const { stdout, stderr } = spawnSync('kubectl', ['kustomize', directory], { encoding: 'utf8' })
         expect(stderr).toBe('')
         const built = parseAllDocuments(
-          stdout.replaceAll(/(kinora-(?:settings|secrets|engine-identity))-[\da-z]{10}\b/g, '$1'),
+          stdout.replaceAll(/(kinora-(?:settings|secrets|engine-identity|bucket))-[\da-z]{10}\b/g, '$1'),
         ).map((document) => document.toJS() as Manifest)
         const ordered = (list: Manifest[]) =>
           list.toSorted((a, b) => (a.kind + a.metadata.name < b.kind + b.metadata.name ? -1 : 1))
@@ -130,7 +132,8 @@ test.for(roles)('every environment variable of %s is a setting with a valid valu
 test.for(workloads.map(componentOf))('every reference of %s resolves', (component) => {
   const pod = podOf(component)
   const { env = [], envFrom = [], volumeMounts } = containerOf(component)
-  for (const { configMapRef } of envFrom) expect(keysOf('ConfigMap', configMapRef.name)).not.toEqual([])
+  for (const { configMapRef } of envFrom)
+    expect(keysOf('ConfigMap', configMapRef?.name ?? '')).not.toEqual([])
   for (const { secretKeyRef, configMapKeyRef } of env.flatMap(({ valueFrom }) => valueFrom ?? [])) {
     if (secretKeyRef) expect(keysOf('Secret', secretKeyRef.name)).toContain(secretKeyRef.key)
     if (configMapKeyRef) expect(keysOf('ConfigMap', configMapKeyRef.name)).toContain(configMapKeyRef.key)

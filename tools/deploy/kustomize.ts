@@ -24,7 +24,7 @@ interface Generator {
 
 interface Patch {
   target: { kind: string; name: string }
-  /** A JSON patch (RFC 6902) as YAML. */
+  /** A JSON patch (RFC 6902) as YAML, or an object whose `$patch` is `delete`. */
   patch: string
 }
 
@@ -107,11 +107,18 @@ const applyPatch = (manifest: Manifest, { op, path, value }: Operation) => {
   else (parent as Container)[last] = value
 }
 
-const patchAll = (manifests: Manifest[], { target, patch }: Patch) => {
+/** The manifests after the patch. */
+const patchAll = (manifests: Manifest[], { target, patch }: Patch): Manifest[] => {
   const name = new RegExp(`^(?:${target.name})$`)
-  const matching = manifests.filter((each) => each.kind === target.kind && name.test(each.metadata.name))
-  for (const manifest of matching)
-    for (const operation of parse(patch) as Operation[]) applyPatch(manifest, operation)
+  const isMatching = (each: Manifest) => each.kind === target.kind && name.test(each.metadata.name)
+  const given = parse(patch) as Operation[] | { $patch: string }
+  if (!Array.isArray(given)) {
+    if (given.$patch !== 'delete') throw new Error(`a patch of ${target.name} is not supported`)
+    return manifests.filter((each) => !isMatching(each))
+  }
+  for (const manifest of manifests.filter(isMatching))
+    for (const operation of given) applyPatch(manifest, operation)
+  return manifests
 }
 
 const replaceImages = (node: unknown, images: NonNullable<Kustomization['images']>) => {
@@ -125,8 +132,7 @@ const replaceImages = (node: unknown, images: NonNullable<Kustomization['images'
 const addComponent = (manifests: Manifest[], directory: string): Manifest[] => {
   const { resources = [], patches = [] } = readKustomization(directory)
   const all = [...manifests, ...resources.flatMap((path) => readResource(join(directory, path)))]
-  for (const patch of patches) patchAll(all, patch)
-  return all
+  return patches.reduce(patchAll, all)
 }
 
 /** The manifests of a directory with a kustomization.yaml. Throws if a file is missing. */
@@ -139,7 +145,7 @@ export const buildKustomization = (directory: string): Manifest[] => {
     manifests = generate(manifests, 'ConfigMap', generator, entriesOf(directory, generator))
   for (const generator of kustomization.secretGenerator ?? [])
     manifests = generate(manifests, 'Secret', generator, entriesOf(directory, generator))
-  for (const patch of patches) patchAll(manifests, patch)
+  manifests = patches.reduce(patchAll, manifests)
   replaceImages(manifests, images)
   if (namespace !== undefined)
     for (const { kind, metadata } of manifests) if (kind !== 'Namespace') metadata.namespace = namespace

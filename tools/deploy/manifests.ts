@@ -28,7 +28,7 @@ export interface Container {
   image: string
   args?: string[]
   env?: EnvironmentEntry[]
-  envFrom?: { configMapRef: { name: string } }[]
+  envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[]
   ports?: { name: string; containerPort: number }[]
   startupProbe?: Probe
   readinessProbe?: Probe
@@ -73,16 +73,34 @@ const secretNames = [
 /** Those that fit any cluster. */
 const componentNames = ['service-monitor', 'pull-models']
 
-/** A copy of deploy/kubernetes whose example has all secrets, and these components besides those for any cluster. */
-export const copyExample = (more: string[] = []): { directory: string; remove: () => void } => {
+interface CopiedOverlay {
+  directory: string
+  remove: () => void
+}
+
+/** A copy of deploy/kubernetes in which these overlays have these secrets. The directory is that of the last one. */
+const copyOverlays = (secrets: Record<string, string[]>): CopiedOverlay => {
   const copy = mkdtempSync(join(tmpdir(), 'kinora-kubernetes-'))
   cpSync(join(root, 'deploy/kubernetes'), copy, { recursive: true })
-  const directory = join(copy, 'overlays/example')
-  mkdirSync(join(directory, 'secrets'), { recursive: true })
-  for (const name of secretNames) writeFileSync(join(directory, 'secrets', name), `placeholder of ${name}`)
+  let directory = copy
+  for (const [overlay, names] of Object.entries(secrets)) {
+    directory = join(copy, 'overlays', overlay)
+    mkdirSync(join(directory, 'secrets'), { recursive: true })
+    for (const name of names) writeFileSync(join(directory, 'secrets', name), `placeholder of ${name}`)
+  }
+  return { directory, remove: () => rmSync(copy, { recursive: true, force: true }) }
+}
+
+/** A copy of the overlay for a million tasks a day, with the example that it changes. */
+export const copyMillion = (): CopiedOverlay =>
+  copyOverlays({ example: secretNames, 'million-a-day': ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] })
+
+/** A copy of deploy/kubernetes whose example has all secrets, and these components besides those for any cluster. */
+export const copyExample = (more: string[] = []): CopiedOverlay => {
+  const { directory, remove } = copyOverlays({ example: secretNames })
   const components = [...componentNames, ...more].map((name) => `  - ../../components/${name}\n`).join('')
   writeFileSync(join(directory, 'kustomization.yaml'), `components:\n${components}`, { flag: 'a' })
-  return { directory, remove: () => rmSync(copy, { recursive: true, force: true }) }
+  return { directory, remove }
 }
 
 export const exampleManifests = (more: string[] = []): Manifest[] => {

@@ -1,19 +1,20 @@
 /**
- * The text of an API key: a prefix for its kind, 30 random characters, and a checksum over both. A mistyped key fails
- * the checksum without a database query.
+ * The text of an API key: a prefix for its kind, two characters for its cell, 28 random ones, and a checksum over all. A
+ * mistyped key fails the checksum without a database query.
  */
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 import { operatorKeyPrefix } from '@kinora/contract/operator-key'
 
+import { cellText, randomTextOfCell } from '../platform/cell.ts'
 import type { Secret } from '../platform/secret.ts'
-import { base62, randomText } from '../platform/text/random-text.ts'
+import { base62 } from '../platform/text/random-text.ts'
 
 export type KeyKind = 'payg' | 'subscription' | 'admin'
 
 const prefixes: Record<KeyKind, string> = { payg: 'sk-', subscription: 'sk-sub-', admin: operatorKeyPrefix }
-const randomLength = 30
+const randomLength = 30 // with the cell
 const checksumLength = 6
 
 const checksum = (text: string) => {
@@ -27,11 +28,11 @@ const checksum = (text: string) => {
 }
 
 export const createKeyText = (kind: KeyKind): string => {
-  const text = prefixes[kind] + randomText(randomLength)
+  const text = prefixes[kind] + randomTextOfCell(randomLength)
   return text + checksum(text)
 }
 
-const shape = /^sk-(?:sub-|admin-)?[0-9A-Za-z]{36}$/
+const shape = new RegExp(`^sk-(?:sub-|admin-)?${cellText}[0-9A-Za-z]{34}$`)
 
 export const isKeyText = (text: string): boolean =>
   shape.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)

@@ -60,7 +60,7 @@ test('other text is not a task id and never throws', () => {
     'video_',
     'vidB-2:1700000000-',
     'vidB-2:1700000000-short',
-    'vidB-2:1700000000-aaaaaaaaaaaa\n',
+    'vidB-2:1700000000-00aaaaaaaaaaaa\n',
   ]) {
     expect(dayOfTaskId(text)).toBeUndefined()
   }

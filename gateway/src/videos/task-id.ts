@@ -1,20 +1,19 @@
 /**
- * Task ids contain their creation time: an id leads to its partition without a lookup, and a malformed id is refused
- * without a query. Ids are not secrets.
+ * Task ids contain their creation time and their cell: an id leads to its partition without a lookup, and a malformed id is
+ * refused without a query. Ids are not secrets.
  */
-import { randomText } from '../platform/text/random-text.ts'
+import { cellText, randomTextOfCell } from '../platform/cell.ts'
 import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/uuid.ts'
 
-// Two characters are reserved for the cell of a task; there is one cell so far.
-const cell = '00'
+const randomLength = 14
 
 export const createUuidTaskId = (atMs: number): string => `video_${uuidV7(atMs)}`
 
 export const createModelTaskId = (model: string, atMs: number): string =>
-  `${model}:${Math.floor(atMs / 1000)}-${cell}${randomText(12)}`
+  `${model}:${Math.floor(atMs / 1000)}-${randomTextOfCell(randomLength)}`
 
 export const createRemixTaskId = (model: string, atMs: number): string =>
-  `${model}:remix-${Math.floor(atMs / 1000)}-${cell}${randomText(12)}`
+  `${model}:remix-${Math.floor(atMs / 1000)}-${randomTextOfCell(randomLength)}`
 
 /** The same id with another time. The rest, which makes it unique, stays. */
 export const taskIdAt = (id: string, atMs: number): string =>
@@ -22,7 +21,7 @@ export const taskIdAt = (id: string, atMs: number): string =>
     ? `video_${uuidV7At(id.slice('video_'.length), atMs)}`
     : id.replace(/:(remix-)?\d{10}-/, (_, remix = '') => `:${remix}${Math.floor(atMs / 1000)}-`)
 
-const modelShape = /^[A-Za-z0-9._-]{1,100}:(?:remix-)?(\d{10})-[0-9A-Za-z]{10,32}$/
+const modelShape = new RegExp(`^[A-Za-z0-9._-]{1,100}:(?:remix-)?(\\d{10})-${cellText}[0-9A-Za-z]{12}$`)
 
 /** The database reads years up to 9999. One year less leaves room for queries that add to the time. */
 const yearMax = 9_998

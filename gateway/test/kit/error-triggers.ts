@@ -109,7 +109,7 @@ export const createErrorTriggers = async (): Promise<ErrorTriggers> => {
       )
       return await ask(`${other.url}/v1/models`, key)
     },
-    task_not_found: () => read('/v1/videos/vidB-2:1700000000-aaaaaaaaaaaa'),
+    task_not_found: () => read('/v1/videos/vidB-2:1700000000-00aaaaaaaaaaaa'),
     character_not_found: () => read(`/vidB/v1/characters/${randomUUID()}`),
     resource_not_found: () => operator.ask('getAccount', { id: randomUUID() }),
     variant_not_available: async () => read(`/v1/videos/${(await completed()).id}/content?variant=thumbnail`),
@@ -171,7 +171,7 @@ export const createErrorTriggers = async (): Promise<ErrorTriggers> => {
       const owner = await createAccount(broken.database.postgres)
       const { text } = await createKey(broken.database.postgres, owner)
       await broken.database.postgres.query('drop table media cascade')
-      return await ask(`${broken.url}/v1/videos/vidB-2:1700000000-aaaaaaaaaaaa`, text)
+      return await ask(`${broken.url}/v1/videos/vidB-2:1700000000-00aaaaaaaaaaaa`, text)
     },
     upstream_error: async () => {
       gateway.vendor.faults.down = true

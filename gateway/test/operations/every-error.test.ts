@@ -19,7 +19,7 @@ test.each(Object.keys(errors) as ErrorCode[])('%s', async (code) => {
 })
 
 test.each([
-  ['task_not_found', "'vidB-2:1700000000-aaaaaaaaaaaa'"],
+  ['task_not_found', "'vidB-2:1700000000-00aaaaaaaaaaaa'"],
   ['media_expired', 'expired at 20'],
   ['range_not_satisfiable', "'bytes=5000-' is outside of the file, which has 1000 bytes"],
   ['output_length_exceeded', "'chat-4o-mini-tts-2025-12-15'"],

@@ -239,9 +239,9 @@ describe('404 task_not_found', () => {
       // Ids of days without a partition.
       createUuidTaskId(0),
       createUuidTaskId(2 ** 48 - 1),
-      'vidB-2:9999999999-aaaaaaaaaaaa',
-      'vidB-2:0000000000-aaaaaaaaaaaa',
-      'vidB-2:remix-1700000000-aaaaaaaaaaaa',
+      'vidB-2:9999999999-00aaaaaaaaaaaa',
+      'vidB-2:0000000000-00aaaaaaaaaaaa',
+      'vidB-2:remix-1700000000-00aaaaaaaaaaaa',
       'video_',
       'video_not-a-uuid',
       'vidB-2:',

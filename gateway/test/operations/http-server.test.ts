@@ -311,7 +311,7 @@ describe('500 internal_error', () => {
     const { postgres } = broken.database
     const owner = await createKey(postgres, await createAccount(postgres))
     await postgres.query('drop table media cascade')
-    const id = 'vidB-2:1700000000-aaaaaaaaaaaa'
+    const id = 'vidB-2:1700000000-00aaaaaaaaaaaa'
     const answer = await ask(`${broken.url}/v1/videos/${id}`, owner.text)
     expectProblem(answer, 'internal_error')
     expect(answer.body['error']).toHaveProperty('message', 'An internal error occurred. Nothing was charged.')
@@ -335,7 +335,7 @@ describe('503 service_unavailable', () => {
     await proxy.cut()
     const answers = [
       await askJson(`${behind.url}/v1/videos`, key.text, order),
-      await ask(`${behind.url}/v1/videos/vidB-2:1700000000-aaaaaaaaaaaa`, key.text),
+      await ask(`${behind.url}/v1/videos/vidB-2:1700000000-00aaaaaaaaaaaa`, key.text),
       await ask(`${behind.url}/v1/models`, (await createKey(gateway.database.postgres, accountId)).text),
       await ask(`${behind.url}/readyz`, undefined),
     ]

@@ -9,6 +9,7 @@ import { eventTypeNames } from '@kinora/contract/webhook-events'
 import type { SelfServiceHandler } from '../../account/self-service-call.ts'
 import { notFound } from '../../admin/given-id.ts'
 import type { Call } from '../../http/call.ts'
+import { cellDigits } from '../../platform/cell.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { dayOfDelivery } from '../log/delivery-id.ts'
 import {
@@ -25,6 +26,9 @@ import { buildExample } from './example-object.ts'
 import { assertEnabled, lockOwnEndpoint, type EndpointDependencies } from './manage-endpoints.ts'
 
 const eventIdBytes = 16
+const createEventId = () =>
+  `evt_${cellDigits}${randomBytes(eventIdBytes).toString('hex').slice(cellDigits.length)}`
+
 /** How often the log is read while the caller waits for the first attempt: less and less. */
 const readAfterMs = { first: 100, max: 1_000, factor: 1.5 }
 
@@ -72,7 +76,7 @@ export const testWebhookEndpoint =
       const endpoint = await lockOwnEndpoint(database, call)
       assertEnabled(endpoint)
       const type = given ?? eventTypeNames.find((name) => endpoint.events.includes(name)) ?? 'video.completed'
-      const eventId = `evt_${randomBytes(eventIdBytes).toString('hex')}`
+      const eventId = createEventId()
       const event = { eventId, type, ...buildExample(type, endpoint.payload) }
       const added = await findAdded(database, accountId, await addTestDelivery(database, endpoint, event))
       await announceDeliveries(database, endpoint.id)
