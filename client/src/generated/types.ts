@@ -2134,6 +2134,42 @@ url: string
 /** When the link expires. Unix time in seconds. */
 expires_at: number
 }
+export type ConsoleLinkToken = {
+/** The token of a sign-in link: what follows `#link=` in its URL. */
+link: string
+}
+export type CheckConsoleLinkParams = ConsoleLinkToken
+export type ConsoleLinkHolder = {
+/** The type of this object: always `console.link_holder`. */
+object: "console.link_holder"
+/** The account of the customer's key; null without such a key. */
+account: {
+/** Id of the account. */
+id: string
+/** Name of the account. */
+name: string
+} | null
+/** The customer's key that the link signs in with; null if there is none. */
+key: {
+/** Id of the key. */
+id: string
+/** Last characters of the secret, to tell keys apart. */
+hint: string
+/** Name of the key. */
+name: string
+} | null
+/** The operator key that the link signs in with; null if there is none. */
+operator: {
+/** Id of the operator key. */
+id: string
+/** Name of the operator key. */
+name: string
+/** Role of the operator key. */
+role: "read" | "support" | "finance" | "admin"
+} | null
+/** When the link expires. Unix time in seconds. */
+expires_at: number
+}
 export type DeleteConsoleSessionResponse = {
 /** Id of the deleted session. */
 id: string
@@ -2415,6 +2451,8 @@ revoke(id: string, options?: RequestOptions): Promise<DeleteConsoleSessionRespon
 links: {
 /** Create a sign-in link: `POST /console/v1/links`. */
 create(params: CreateConsoleLinkParams, options?: RequestOptions): Promise<ConsoleLink>
+/** Check a sign-in link: `POST /console/v1/links/check`. */
+check(params: CheckConsoleLinkParams, options?: RequestOptions): Promise<ConsoleLinkHolder>
 }
 session: {
 /** Get the session of the console: `GET /console/v1/session`. */
