@@ -447,6 +447,27 @@ finished_at: number | null
 currency: string
 /** More about the task. */
 details: VideoDetails
+/** What the request that created the task asked for, besides model, prompt and duration. */
+request: {
+/** Width of the video in pixels. */
+width: number
+/** Height of the video in pixels. */
+height: number
+/** Whether the video was to carry a watermark. */
+watermark: boolean
+/** Whether the video was to stay unpublished. */
+private: boolean
+/** Whether the video was to have sound. */
+sound: boolean
+/** Name of the style preset; null without one. */
+style: string | null
+/** Whether the prompt was to be rewritten. */
+enhance_prompt: boolean
+/** Usernames of the characters of the video, whether or not they still exist. */
+characters: (string)[]
+/** How many images, videos and recordings the request had. They are deleted when the task ends. */
+files: number
+}
 /** The steps in the order in which they began. Steps may overlap: webhooks are delivered while the task continues. */
 steps: ({
 /** `accepted`: the request created the task. `hold`: its price was held. `queue`: it waited for a slot. `submit`: an attempt to hand it to a provider. `generate`: the provider worked on it. `store`: the result was downloaded, checked and stored. `transcribe`: a recording was transcribed. `settle`: the hold was captured or released. `refund`: a part of the charge was returned. `webhook`: an attempt to deliver an event to a webhook endpoint, or the wait for one. */

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { FlaskConical, HeartPulse, Pencil, Power, Trash2 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 
+import { HealthStrip } from '../health/health-strip.tsx'
 import { useTexts } from '../i18n/texts.ts'
 import { Prose } from '../schema-form/prose.tsx'
 import { kinoraAdmin } from '../service.ts'
@@ -12,7 +13,6 @@ import { Button } from '../ui/button.tsx'
 import { ErrorPanel, Note } from '../ui/feedback.tsx'
 import { Tag } from '../ui/status.tsx'
 import { showToast } from '../ui/toast.tsx'
-import { HealthStrip } from './health-strip.tsx'
 import {
   changeProvider,
   getState,

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { formatMoney, shortenId } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { Money, Time } from '../../ui/values.tsx'
@@ -59,7 +60,9 @@ export const TaskPrice = ({ row }: { row: TaskRow }) => {
 export const TaskLine = memo((props: TaskItemProps) => {
   const { row, index, offset, isCurrent, isSelected, keyName, isLost, isOperatorView } = props
   const texts = useTexts(taskTexts)
+  const reasons = useReasons()
   const name = row.prompt ?? shortenId(row.id)
+  const reason = row.error === null || row.status !== 'failed' ? undefined : reasons.ofTask(row.error)
   return (
     <div
       role="row"
@@ -87,9 +90,9 @@ export const TaskLine = memo((props: TaskItemProps) => {
           >
             {name}
           </Link>
-          <span className="muted tiny-text ellipsis" title={row.error?.message ?? row.id}>
-            {row.error !== null && row.status === 'failed' ? (
-              row.error.message
+          <span className="muted tiny-text ellipsis" title={reason ?? row.id}>
+            {reason !== undefined ? (
+              reason
             ) : row.prompt === null ? (
               row.kind === 'video' ? (
                 texts.video

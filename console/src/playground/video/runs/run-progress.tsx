@@ -41,7 +41,7 @@ const useStep = ({ id, status, progress }: Run): Step => {
 }
 
 /** What is known about the end. */
-const describeEnd = ({ details, status }: Run, texts: VideoTexts): string => {
+const describeEnd = ({ details, status, progress }: Run, texts: VideoTexts): string => {
   const { queue_position: place, time_left_seconds: left } = details ?? {}
   if (place !== undefined) return texts.place(place.min, place.max)
   if (left !== undefined)
@@ -49,7 +49,7 @@ const describeEnd = ({ details, status }: Run, texts: VideoTexts): string => {
       formatDuration(Math.max(1, left.min) * 1_000),
       formatDuration(Math.max(1, left.max) * 1_000),
     )
-  return status === 'pending' || status === 'queued' ? texts.place(0, 0) : texts.noEstimate
+  return status === 'pending' || status === 'queued' ? texts.place(0, 0) : texts.noEstimate(progress)
 }
 
 const StepBar = ({ step, progress }: { step: Step; progress: number }) => {
