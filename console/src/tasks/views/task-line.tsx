@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
 import { useReasons } from '../../errors/use-reasons.ts'
@@ -8,6 +7,7 @@ import { Money, Time } from '../../ui/values.tsx'
 import { isRunning, type TaskRow } from '../rows/task-row.ts'
 import { taskTexts } from '../texts.ts'
 import { Poster } from './poster.tsx'
+import { RowLink } from './row-link.tsx'
 import { Elapsed, TaskState } from './task-state.tsx'
 
 import styles from './task-list.module.css'
@@ -76,20 +76,18 @@ export const TaskLine = memo((props: TaskItemProps) => {
         <TaskCheckbox {...props} />
       </span>
       <span role="cell" className={styles['name']}>
-        <Link to="/tasks/$id" params={{ id: row.id }} preload={false} tabIndex={-1} aria-hidden>
+        <RowLink id={row.id} tabIndex={-1} aria-hidden>
           <Poster row={row} />
-        </Link>
+        </RowLink>
         <span className={styles['two']}>
-          <Link
-            to="/tasks/$id"
-            params={{ id: row.id }}
-            preload={false}
+          <RowLink
+            id={row.id}
             title={row.prompt ?? row.id}
             className={`${styles['link']} ${row.prompt === null ? 'mono' : 'medium'} ellipsis`}
             onFocus={() => props.onCurrent(index)}
           >
             {name}
-          </Link>
+          </RowLink>
           <span className="muted tiny-text ellipsis" title={reason ?? row.id}>
             {reason !== undefined ? (
               reason

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { AudioLines, Ban, TriangleAlert } from 'lucide-react'
 import { memo } from 'react'
 
@@ -9,6 +8,7 @@ import { useTexts } from '../../i18n/texts.ts'
 import { isRunning, type TaskRow } from '../rows/task-row.ts'
 import { taskTexts } from '../texts.ts'
 import { Poster } from './poster.tsx'
+import { RowLink } from './row-link.tsx'
 import { describePrice, TaskCheckbox, type TaskItemProps } from './task-line.tsx'
 import { describeLost } from './task-state.tsx'
 
@@ -88,10 +88,8 @@ export const TaskTile = memo((props: TaskTileProps) => {
       className={styles['tile']}
       style={{ width, transform: `translate(${left}px, ${offset}px)` }}
     >
-      <Link
-        to="/tasks/$id"
-        params={{ id: row.id }}
-        preload={false}
+      <RowLink
+        id={row.id}
         className={styles['link'] ?? ''}
         onFocus={() => props.onCurrent(index)}
         draggable={false}
@@ -108,7 +106,7 @@ export const TaskTile = memo((props: TaskTileProps) => {
           {row.prompt ?? shortenId(row.id)}
         </span>
         <Caption row={row} />
-      </Link>
+      </RowLink>
       <span className={styles['check']}>
         <TaskCheckbox {...props} />
       </span>
