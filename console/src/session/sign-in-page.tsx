@@ -35,13 +35,6 @@ export const SignInPage = () => {
   const [token, setToken] = useState(takeLinkToken)
   const [key, setKey] = useState('')
   const { data: current, isPending: isChecking } = useQuery(sessionQuery)
-  const link = useQuery({
-    queryKey: ['sign-in-link'],
-    queryFn: () => kinora.console.links.check({ link: token ?? '' }),
-    enabled: token !== undefined,
-    staleTime: Infinity,
-    gcTime: 0,
-  })
   const signIn = useMutation({
     mutationFn: (body: { link: string } | { keys: string[] }) => kinora.console.sessions.create(body),
     onSuccess: async (session) => {
@@ -49,6 +42,14 @@ export const SignInPage = () => {
       queryClient.setQueryData(sessionQuery.queryKey, session)
       await navigate({ href: next ?? '/' })
     },
+  })
+  const link = useQuery({
+    queryKey: ['sign-in-link'],
+    queryFn: () => kinora.console.links.check({ link: token ?? '' }),
+    // Signing in uses the link up, and empties the cache.
+    enabled: token !== undefined && signIn.isIdle,
+    staleTime: Infinity,
+    gcTime: 0,
   })
   const { mutate } = signIn
   const holder = link.data
@@ -69,7 +70,7 @@ export const SignInPage = () => {
   }
   const error = signIn.error ?? (token === undefined ? null : link.error)
   const isForm = token === undefined || error !== null
-  const isAsking = !isForm && holder !== undefined && !isChecking && !isUsedAtOnce
+  const isAsking = !isForm && signIn.isIdle && holder !== undefined && !isChecking && !isUsedAtOnce
   return (
     <main className={styles['page']}>
       <div className={styles['card']}>
@@ -77,12 +78,11 @@ export const SignInPage = () => {
           <Brand size={28} />
           <h1 className="title">{texts.title}</h1>
         </div>
-        {!isForm && !isAsking && <p role="status">{texts.withLink}</p>}
+        {!isForm && !isAsking && <p role="status">{signIn.isIdle ? texts.readingLink : texts.signingIn}</p>}
         {isAsking && (
           <LinkQuestion
             holder={holder}
             current={current ?? null}
-            isBusy={signIn.isPending || signIn.isSuccess}
             onSignIn={() => mutate({ link: token })}
             onRefuse={() => {
               if ((current ?? null) === null) setToken(undefined)
@@ -120,12 +120,11 @@ export const SignInPage = () => {
 interface LinkQuestionProps {
   holder: ConsoleLinkHolder
   current: Session | null
-  isBusy: boolean
   onSignIn: () => void
   onRefuse: () => void
 }
 
-const LinkQuestion = ({ holder, current, isBusy, onSignIn, onRefuse }: LinkQuestionProps) => {
+const LinkQuestion = ({ holder, current, onSignIn, onRefuse }: LinkQuestionProps) => {
   const texts = useTexts(sessionTexts)
   const { account, key, operator } = holder
   return (
@@ -140,10 +139,10 @@ const LinkQuestion = ({ holder, current, isBusy, onSignIn, onRefuse }: LinkQuest
         ]}
       />
       <p className="muted">{texts.linkWarning}</p>
-      <Button variant="primary" size="large" isBusy={isBusy} onPress={onSignIn}>
+      <Button variant="primary" size="large" onPress={onSignIn}>
         {texts.continueAs(nameOf(holder))}
       </Button>
-      <Button size="large" isDisabled={isBusy} onPress={onRefuse}>
+      <Button size="large" onPress={onRefuse}>
         {current === null ? texts.refuse : texts.keep(nameOf(current))}
       </Button>
     </div>
