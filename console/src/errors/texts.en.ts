@@ -11,6 +11,8 @@ export const texts = {
   tasks: {} as Partial<Record<string, CodeText>>,
   /** Where a task failed, by its last step. */
   places: {} as Partial<Record<string, string>>,
+  /** About tasks that go on. */
+  notices: {} as Partial<Record<string, string>>,
   /** Of tasks, for operators. */
   causes: {} as Partial<Record<string, string>>,
 }

@@ -131,5 +131,8 @@ export const texts: typeof english = {
     store: '生成后，在保存结果时失败。',
     transcribe: '在转写过程中失败。',
   },
+  notices: {
+    response_lost: '提交的响应丢失，无法确定视频是否正在生成。若一直没有消息，任务会在期限时失败，且不收费。',
+  },
   causes,
 }

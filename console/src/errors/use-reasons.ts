@@ -22,7 +22,7 @@ interface Coded {
 }
 
 export const useReasons = () => {
-  const { errors, tasks, places, causes } = useTexts(errorTexts)
+  const { errors, tasks, places, notices, causes } = useTexts(errorTexts)
   const ofCode = ({ code, message }: Coded): string => errors[code]?.message ?? message
   return {
     ofCode,
@@ -38,6 +38,7 @@ export const useReasons = () => {
       }
     },
     ofTask: ({ code, message }: Coded): string => tasks[code]?.message ?? message,
+    ofNotice: ({ code, message }: Coded): string => notices[code] ?? message,
     /** `lastStep` is the kind of the last step of the task. */
     ofFailure: (
       { cause, what_to_do: whatToDo }: { cause: string; what_to_do: string },

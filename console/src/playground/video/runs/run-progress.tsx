@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 
+import { useReasons } from '../../../errors/use-reasons.ts'
 import { formatDuration, formatMoney } from '../../../i18n/format.ts'
 import { useTexts } from '../../../i18n/texts.ts'
 import { queryClient } from '../../../queries.ts'
@@ -132,6 +133,7 @@ export const Pending = ({ run }: { run: Run }) => {
 
 export const RunProgress = ({ run }: { run: Run }) => {
   const texts = useTexts(videoTexts)
+  const reasons = useReasons()
   const now = useNow()
   const step = useStep(run)
   const { details } = run
@@ -162,7 +164,7 @@ export const RunProgress = ({ run }: { run: Run }) => {
             </Link>
           </span>
         </div>
-        {run.notice !== undefined && <p className="fair small-text">{run.notice.message}</p>}
+        {run.notice !== undefined && <p className="fair small-text">{reasons.ofNotice(run.notice)}</p>}
       </div>
     </li>
   )
