@@ -12,9 +12,6 @@ interface Reason {
   requestId?: string
 }
 
-// Before something fails.
-void errorTexts.load()
-
 /** A refusal, or the error of a task. */
 interface Coded {
   code: string

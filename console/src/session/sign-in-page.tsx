@@ -17,12 +17,18 @@ import { sessionTexts } from './texts.ts'
 
 import styles from './sign-in-page.module.css'
 
-/** Read once, and taken out of the address, so that it does not stay in the history. */
-const takeLinkToken = (): string | undefined => {
-  const token = new URLSearchParams(location.hash.slice(1)).get('link') ?? undefined
-  if (token !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
-  return token
-}
+const readLinkToken = () => new URLSearchParams(location.hash.slice(1)).get('link') ?? undefined
+
+/**
+ * Taken out of the address, so that it does not stay in the history. The router renders anew when the address changes, so
+ * this happens before the page is rendered.
+ */
+let linkToken = readLinkToken()
+if (linkToken !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
+// A link that is pasted into the address of this page.
+addEventListener('hashchange', () => {
+  if (readLinkToken() !== undefined) location.reload()
+})
 
 /** What whoever signs in is called: the customer's account, or the operator. */
 const nameOf = ({ account, operator }: Pick<ConsoleLinkHolder, 'account' | 'operator'>): string =>
@@ -32,12 +38,13 @@ export const SignInPage = () => {
   const { next } = useSearch({ from: '/sign-in' })
   const texts = useTexts(sessionTexts)
   const navigate = useNavigate()
-  const [token, setToken] = useState(takeLinkToken)
+  const [token, setToken] = useState(linkToken)
   const [key, setKey] = useState('')
   const { data: current, isPending: isChecking } = useQuery(sessionQuery)
   const signIn = useMutation({
     mutationFn: (body: { link: string } | { keys: string[] }) => kinora.console.sessions.create(body),
     onSuccess: async (session) => {
+      linkToken = undefined
       queryClient.clear()
       queryClient.setQueryData(sessionQuery.queryKey, session)
       await navigate({ href: next ?? '/' })
