@@ -88,7 +88,7 @@ export const openConsoleFiles = ({ findDirectory, findMediaOrigins }: ConsoleFil
       })
     let page: Promise<FixedResponse> | undefined
     const servePage: FixedResponse = async (header) => (await (page ??= createPage()))(header)
-    return { directory, builtAt, names, readFile, servePage }
+    return { directory, builtAt, names, responses, readFile, servePage }
   }
   let opened = open(findDirectory())
   const reopen = () => {
@@ -97,8 +97,8 @@ export const openConsoleFiles = ({ findDirectory, findMediaOrigins }: ConsoleFil
     if (builtAt !== 0 && builtAt !== opened.builtAt) opened = open(directory)
   }
   return (name: string): FixedResponse | undefined => {
-    // A file that is known needs no look at the disk.
-    if (name === 'index.html' || !opened.names.has(name)) reopen()
+    // A file that was read needs no look at the disk.
+    if (!opened.responses.has(name)) reopen()
     if (name !== 'index.html' && opened.names.has(name)) return opened.readFile(name)
     return isImmutable(name) ? undefined : opened.servePage
   }

@@ -98,15 +98,18 @@ describe('a new build', () => {
     expect(await textOf('')).toContain('npm run build:console')
     await writeFile(page, 'first')
     await writeFile(script('first.js'), '1')
+    await writeFile(script('unread.js'), '1')
     isBuilt = true
     expect([await textOf(''), await textOf('assets/first.js')]).toEqual(['first', '1'])
     await rm(page)
     expect([await textOf('tasks'), await textOf('assets/first.js')]).toEqual(['first', '1'])
+    await rm(script('unread.js'))
     await writeFile(script('second.js'), '2')
     await writeFile(page, 'second')
     await utimes(page, new Date(), new Date(Date.now() + 5_000))
     // Another process has served the page.
     expect([await textOf('assets/second.js'), await textOf('')]).toEqual(['2', 'second'])
+    expect(find('assets/unread.js')).toBeUndefined()
     await later.remove()
   })
 })
