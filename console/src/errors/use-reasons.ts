@@ -36,15 +36,15 @@ export const useReasons = () => {
     },
     ofTask: ({ code, message }: Coded): string => tasks[code]?.message ?? message,
     ofNotice: ({ code, message }: Coded): string => notices[code] ?? message,
-    /** `lastStep` is the kind of the last step of the task. */
     ofFailure: (
       { cause, what_to_do: whatToDo }: { cause: string; what_to_do: string },
       code: string,
-      lastStep?: string,
+      steps: { kind: string }[] = [],
     ): Reason => {
       const known = tasks[code]
       if (known === undefined) return { message: cause, hint: whatToDo }
-      const place = code === 'task_cancelled' || lastStep === undefined ? undefined : places[lastStep]
+      const last = steps.findLast(({ kind }) => places[kind] !== undefined)
+      const place = code === 'task_cancelled' || last === undefined ? undefined : places[last.kind]
       return { message: `${known.message}${place ?? ''}`, hint: known.hint, original: cause }
     },
     /** For operators: the words of the service have the details. */

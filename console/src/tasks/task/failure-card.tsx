@@ -106,7 +106,7 @@ export const FailureCard = (props: FailureCardProps) => {
   const { error, explanation, currency } = view
   const code = error?.code ?? 'upstream_error'
   const reasons = useReasons()
-  const reason = explanation === null ? null : reasons.ofFailure(explanation, code, view.steps.at(-1)?.kind)
+  const reason = explanation === null ? null : reasons.ofFailure(explanation, code, view.steps)
   const cause = explained && reasons.ofCause(explained.cause)
   const charged = explanation?.charged_micros ?? view.capturedMicros ?? 0
   const returned = Math.max(0, view.holdMicros - charged)

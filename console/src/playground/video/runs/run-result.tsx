@@ -30,7 +30,7 @@ const Failure = ({ run, onEdit }: RunResultProps) => {
   const reason =
     why === undefined
       ? run.error && { message: reasons.ofTask(run.error), hint: undefined }
-      : reasons.ofFailure(why, run.error?.code ?? 'upstream_error', data?.steps.at(-1)?.kind)
+      : reasons.ofFailure(why, run.error?.code ?? 'upstream_error', data?.steps)
   const micros = why?.charged_micros ?? run.details?.captured_micros ?? 0
   return (
     <Note
