@@ -9,7 +9,11 @@ import type { ComponentProps, MouseEvent } from 'react'
 const isPlain = ({ button, metaKey, ctrlKey, shiftKey, altKey }: MouseEvent) =>
   button === 0 && !metaKey && !ctrlKey && !shiftKey && !altKey
 
-export const RowLink = ({ id, ...props }: Omit<ComponentProps<'a'>, 'href' | 'onClick'> & { id: string }) => {
+export const RowLink = ({
+  id,
+  children,
+  ...props
+}: Omit<ComponentProps<'a'>, 'href' | 'onClick'> & { id: string }) => {
   const navigate = useNavigate()
   return (
     <a
@@ -20,6 +24,8 @@ export const RowLink = ({ id, ...props }: Omit<ComponentProps<'a'>, 'href' | 'on
         void navigate({ to: '/tasks/$id', params: { id }, search: {} })
       }}
       {...props}
-    />
+    >
+      {children}
+    </a>
   )
 }
