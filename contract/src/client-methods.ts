@@ -69,6 +69,7 @@ export const clientMethods = {
   getMedia: 'media.get',
   createConsoleSession: 'console.sessions.create',
   createConsoleLink: 'console.links.create',
+  checkConsoleLink: 'console.links.check',
   getConsoleSession: 'console.session.get',
   deleteConsoleSession: 'console.session.delete',
   listConsoleSessions: 'console.sessions.list',

@@ -69,6 +69,8 @@ const createFix = () => {
     if (typeof value === 'string') {
       if (name === 'day') return '2026-01-01'
       if (name === 'month') return '2026-01'
+      // The token of a sign-in link.
+      if (name === 'link') return 'x'.repeat(value.length)
       return name === 'next' || name === 'cursor' ? 'xxxx' : shortened(text(value))
     }
     // The service may have been observed before the call, or not.

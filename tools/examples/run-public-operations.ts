@@ -111,7 +111,8 @@ const runWebhooks = async ({ call, callUntil }: Recorder): Promise<void> => {
 }
 
 const runConsole = async ({ call }: Recorder, key: string): Promise<void> => {
-  await call('createConsoleLink', { json: { keys: [key] } })
+  const { url } = await call('createConsoleLink', { json: { keys: [key] } })
+  await call('checkConsoleLink', { json: { link: new URL(String(url)).hash.replace('#link=', '') } })
   const { id } = await call('createConsoleSession', { json: { keys: [key] } })
   await call('getConsoleSession')
   await call('listConsoleSessions', { query: { limit: '1' } })

@@ -638,6 +638,15 @@ export const createConsoleLink = async () => {
   console.log(result)
 }
 
+export const checkConsoleLink = async () => {
+  const kinora = new Kinora({
+    baseUrl: process.env.KINORA_URL,
+    apiKey: process.env.KINORA_API_KEY,
+  })
+  const result = await kinora.console.links.check({ link: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' })
+  console.log(result)
+}
+
 export const getConsoleSession = async () => {
   const kinora = new Kinora({
     baseUrl: process.env.KINORA_URL,

@@ -1078,7 +1078,7 @@ state: "healthy" | "slow" | "failing" | "none"
 /** What needs attention, most severe first. */
 attention: ({
 /** What is wrong, for programs. */
-code: "provider_credential_refused" | "provider_breaker_open" | "provider_budget_alert" | "provider_budget_spent" | "provider_unusable" | "task_waiting_long" | "tasks_past_deadline" | "polls_overdue" | "submits_unknown" | "holds_too_old" | "webhook_deliveries_failed" | "webhook_endpoint_disabled" | "key_expires" | "model_shut_down" | "model_shuts_down" | "ledger_violation" | "ledger_audit_late" | "worker_not_seen" | "removals_waiting" | "disk_low" | "media_store_problem"
+code: "provider_credential_refused" | "provider_breaker_open" | "provider_budget_alert" | "provider_budget_spent" | "provider_unusable" | "task_waiting_long" | "tasks_past_deadline" | "polls_overdue" | "submits_unknown" | "holds_too_old" | "webhook_deliveries_failed" | "webhook_endpoint_failing" | "webhook_endpoint_disabled" | "key_expires" | "model_shut_down" | "model_shuts_down" | "ledger_violation" | "ledger_audit_late" | "worker_not_seen" | "removals_waiting" | "disk_low" | "media_store_problem"
 /** `page`: act now. `ticket`: act within working hours. `notice`: know about it. The alerts of the same facts have the same severity. */
 severity: "page" | "ticket" | "notice"
 /** What is wrong, in a few words. */

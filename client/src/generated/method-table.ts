@@ -69,6 +69,7 @@ export const methodTable = {
 'webhooks.secret.rotate': 'POST /v1/webhook_secret/rotate b',
 'console.sessions.create': 'POST /console/v1/sessions b',
 'console.links.create': 'POST /console/v1/links b',
+'console.links.check': 'POST /console/v1/links/check b',
 'console.session.get': 'GET /console/v1/session',
 'console.session.delete': 'DELETE /console/v1/session',
 'console.sessions.list': 'GET /console/v1/sessions ql',

@@ -447,6 +447,27 @@ finished_at: number | null
 currency: string
 /** More about the task. */
 details: VideoDetails
+/** What the request that created the task asked for, besides model, prompt and duration. */
+request: {
+/** Width of the video in pixels. */
+width: number
+/** Height of the video in pixels. */
+height: number
+/** Whether the video was to carry a watermark. */
+watermark: boolean
+/** Whether the video was to stay unpublished. */
+private: boolean
+/** Whether the video was to have sound. */
+sound: boolean
+/** Name of the style preset; null without one. */
+style: string | null
+/** Whether the prompt was to be rewritten. */
+enhance_prompt: boolean
+/** Usernames of the characters of the video, whether or not they still exist. */
+characters: (string)[]
+/** How many images, videos and recordings the request had. They are deleted when the task ends. */
+files: number
+}
 /** The steps in the order in which they began. Steps may overlap: webhooks are delivered while the task continues. */
 steps: ({
 /** `accepted`: the request created the task. `hold`: its price was held. `queue`: it waited for a slot. `submit`: an attempt to hand it to a provider. `generate`: the provider worked on it. `store`: the result was downloaded, checked and stored. `transcribe`: a recording was transcribed. `settle`: the hold was captured or released. `refund`: a part of the charge was returned. `webhook`: an attempt to deliver an event to a webhook endpoint, or the wait for one. */
@@ -2134,6 +2155,42 @@ url: string
 /** When the link expires. Unix time in seconds. */
 expires_at: number
 }
+export type ConsoleLinkToken = {
+/** The token of a sign-in link: what follows `#link=` in its URL. */
+link: string
+}
+export type CheckConsoleLinkParams = ConsoleLinkToken
+export type ConsoleLinkHolder = {
+/** The type of this object: always `console.link_holder`. */
+object: "console.link_holder"
+/** The account of the customer's key; null without such a key. */
+account: {
+/** Id of the account. */
+id: string
+/** Name of the account. */
+name: string
+} | null
+/** The customer's key that the link signs in with; null if there is none. */
+key: {
+/** Id of the key. */
+id: string
+/** Last characters of the secret, to tell keys apart. */
+hint: string
+/** Name of the key. */
+name: string
+} | null
+/** The operator key that the link signs in with; null if there is none. */
+operator: {
+/** Id of the operator key. */
+id: string
+/** Name of the operator key. */
+name: string
+/** Role of the operator key. */
+role: "read" | "support" | "finance" | "admin"
+} | null
+/** When the link expires. Unix time in seconds. */
+expires_at: number
+}
 export type DeleteConsoleSessionResponse = {
 /** Id of the deleted session. */
 id: string
@@ -2415,6 +2472,8 @@ revoke(id: string, options?: RequestOptions): Promise<DeleteConsoleSessionRespon
 links: {
 /** Create a sign-in link: `POST /console/v1/links`. */
 create(params: CreateConsoleLinkParams, options?: RequestOptions): Promise<ConsoleLink>
+/** Check a sign-in link: `POST /console/v1/links/check`. */
+check(params: CheckConsoleLinkParams, options?: RequestOptions): Promise<ConsoleLinkHolder>
 }
 session: {
 /** Get the session of the console: `GET /console/v1/session`. */

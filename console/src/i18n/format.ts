@@ -82,6 +82,11 @@ export const formatTime = (seconds: number, now = Date.now()): string => {
   return Math.abs(now - date.getTime()) < 180 * 86_400_000 ? dayFormat.format(date) : yearFormat.format(date)
 }
 
+const clockFormat = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+
+/** `14:05`, for axes and cells within one day. */
+export const formatClock = (seconds: number): string => clockFormat.format(new Date(seconds * 1_000))
+
 export const formatDate = (seconds: number): string => dateFormat.format(new Date(seconds * 1_000))
 
 /** For the tooltip of a local time. */

@@ -10,11 +10,17 @@ export interface Texts<Dictionary> {
   load: () => Promise<Dictionary>
 }
 
+/**
+ * The texts are loaded together with the part that they belong to. If they were loaded only when they are rendered, what is
+ * shown already would disappear until they are there.
+ */
 export const defineTexts = <Dictionary>(
   files: Record<Language, () => Promise<{ texts: Dictionary }>>,
 ): Texts<Dictionary> => {
-  let loading: Promise<Dictionary> | undefined
-  return { load: () => (loading ??= files[language]().then((file) => file.texts)) }
+  const loading = files[language]().then((file) => file.texts)
+  // Who renders them gets the failure.
+  loading.catch(() => {})
+  return { load: () => loading }
 }
 
 /** Suspends until the texts are loaded. */

@@ -1,9 +1,9 @@
 /** The sheets and questions of the actions on keys. One is open at a time. */
 import { useState, type ReactNode } from 'react'
 
+import { useReasons } from '../errors/use-reasons.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { queryClient } from '../queries.ts'
-import { describeError } from '../ui/feedback.tsx'
 import { showToast } from '../ui/toast.tsx'
 import { keysKey, updateKey, type Key, type Manager } from './key-access.ts'
 import { KeyConfirm } from './key-confirm.tsx'
@@ -30,6 +30,7 @@ export const useKeyDialogs = ({
   onRemoved,
 }: Settings): { start: (action: KeyAction, key: Key) => void; dialogs: ReactNode } => {
   const texts = useTexts(keyTexts)
+  const reasons = useReasons()
   const [current, setCurrent] = useState<{ action: KeyAction; key: Key }>()
   const [issued, setIssued] = useState<IssuedSecret>()
   const close = () => setCurrent(undefined)
@@ -39,7 +40,7 @@ export const useKeyDialogs = ({
       showToast(texts.enable.done(key.name || texts.unnamed))
       await queryClient.invalidateQueries({ queryKey: keysKey })
     } catch (error) {
-      showToast(describeError(error).message)
+      showToast(reasons.ofError(error).message)
     }
   }
   const start = (action: KeyAction, key: Key) => {

@@ -38,8 +38,12 @@ const setState = (state: FeedState) => {
   for (const watcher of watchers) watcher()
 }
 
-/** How often the service is asked whether it is there. The stream itself is silent for up to 15 seconds. */
+/**
+ * How often the service is asked whether it is there, unless an event has just told it. The stream itself is silent for up to
+ * 15 seconds.
+ */
 const checkMs = 5_000
+let lastEventAt = 0
 
 const checkConnection = async (signal: AbortSignal) => {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(checkMs)])
@@ -69,7 +73,10 @@ const follow = async (session: Session, signal: AbortSignal) => {
   const stream = hasScope(session, 'read')
     ? kinora.events.list({ stream: true }, { signal })
     : kinoraAdmin.events.list({ stream: true }, { signal })
-  for await (const event of stream) for (const listener of listeners) listener(event)
+  for await (const event of stream) {
+    lastEventAt = Date.now()
+    for (const listener of listeners) listener(event)
+  }
 }
 
 /** Follows the events until the returned function is called. */
@@ -91,7 +98,8 @@ export const startFeed = (session: Session): (() => void) => {
   }
   const checkForever = async () => {
     while (!signal.aborted) {
-      if (document.visibilityState === 'visible') await checkConnection(signal)
+      const isKnown = connection.state === 'live' && Date.now() - lastEventAt < checkMs
+      if (document.visibilityState === 'visible' && !isKnown) await checkConnection(signal)
       await pause(checkMs, signal)
     }
   }

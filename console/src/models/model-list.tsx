@@ -38,7 +38,9 @@ const Row = ({ row }: { row: ModelRow }) => {
             </Tag>
           )}
           {aliases.length > 0 && (
-            <span className="muted small-text ellipsis">{texts.also(aliases.join(', '))}</span>
+            <span className={`${styles['also']} muted small-text ellipsis`}>
+              {texts.also(aliases.join(', '))}
+            </span>
           )}
         </span>
         <span className={`${styles['kind']} soft`}>{texts.kinds[model.kind]}</span>

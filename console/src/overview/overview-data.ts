@@ -5,7 +5,6 @@ import { kinoraAdmin } from '../service.ts'
 
 export type { Overview }
 export type OverviewProvider = Overview['providers'][number]
-export type ProviderMinute = OverviewProvider['minutes'][number]
 export type Attention = Overview['attention'][number]
 export type SeriesStep = Overview['time_to_video']['series'][number]
 

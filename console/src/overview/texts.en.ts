@@ -74,12 +74,12 @@ export const texts = {
       key: 'Key',
       task: 'Task',
       tasks: 'Tasks',
+      account: 'Keys of the account',
     },
   },
   providers: {
     title: 'Providers',
     note: 'last 60 minutes, one cell a minute',
-    states: { healthy: 'healthy', slow: 'slow', failing: 'failing', none: 'no calls' },
     columns: {
       provider: 'Provider',
       health: 'Health',
@@ -96,12 +96,6 @@ export const texts = {
     load: (running: string, slots: string, queued: string) =>
       `${running} of ${slots} running, ${queued} queued`,
     loadBar: (name: string) => `Slots of ${name} that are taken`,
-    strip: (name: string) => `Health of ${name}, minute by minute`,
-    reading: (time: string, state: string, calls: string, errors: string, p95: string | undefined) =>
-      `${time}: ${state}, ${calls} calls, ${errors} failed${p95 === undefined ? '' : `, p95 ${p95}`}`,
-    readingNone: (time: string) => `${time}: no calls`,
-    from: '60 min ago',
-    to: 'now',
     empty: 'There is no provider yet.',
     emptyDetail: 'Add one, so that models have where to run.',
     add: 'Add a provider',

@@ -61,23 +61,23 @@ export const texts: typeof english = {
     runbook: '处理手册',
     runbookFor: (title) => `处理手册：${title}`,
     more: (count) => `再显示 ${count} 项`,
-    open: { provider: '供应商', model: '模型', key: '密钥', task: '任务', tasks: '任务' },
+    open: {
+      provider: '供应商',
+      model: '模型',
+      key: '密钥',
+      task: '任务',
+      tasks: '任务',
+      account: '账户的密钥',
+    },
   },
   providers: {
     title: '供应商',
     note: '最近 60 分钟，每格一分钟',
-    states: { healthy: '正常', slow: '缓慢', failing: '故障', none: '无调用' },
     columns: { provider: '供应商', health: '健康状况', load: '运行与排队', success: '成功率', p95: 'p95' },
     breaker: { closed: '可接收新任务', half_open: '熔断器半开', open: '熔断器已打开' },
     disabled: '已停用',
     load: (running, slots, queued) => `运行 ${running} / ${slots}，排队 ${queued}`,
     loadBar: (name) => `${name} 已占用的槽位`,
-    strip: (name) => `${name} 的每分钟健康状况`,
-    reading: (time, state, calls, errors, p95) =>
-      `${time}：${state}，调用 ${calls} 次，失败 ${errors} 次${p95 === undefined ? '' : `，p95 ${p95}`}`,
-    readingNone: (time) => `${time}：无调用`,
-    from: '60 分钟前',
-    to: '现在',
     empty: '还没有供应商。',
     emptyDetail: '添加一个供应商，模型才能运行。',
     add: '添加供应商',
@@ -126,6 +126,10 @@ export const texts: typeof english = {
     webhook_deliveries_failed: (_name, count) => ({
       title: `${count} 个 Webhook 未送达`,
       text: '最近 24 小时的尝试均失败。客户可以重新请求发送。',
+    }),
+    webhook_endpoint_failing: (_name, count) => ({
+      title: `${count} 个 Webhook 端点持续失败`,
+      text: '最近一小时的尝试均失败。客户的服务器恢复之前，客户会错过事件。',
     }),
     webhook_endpoint_disabled: (_name, count) => ({
       title: `${count} 个 Webhook 端点已停用`,

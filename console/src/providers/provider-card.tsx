@@ -4,7 +4,9 @@ import { Link } from '@tanstack/react-router'
 import { FlaskConical, HeartPulse, Pencil, Power, Trash2 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 
+import { HealthStrip } from '../health/health-strip.tsx'
 import { useTexts } from '../i18n/texts.ts'
+import { overviewTexts } from '../overview/texts.ts'
 import { Prose } from '../schema-form/prose.tsx'
 import { kinoraAdmin } from '../service.ts'
 import { ActionMenu, type MenuAction } from '../ui/action-menu.tsx'
@@ -12,7 +14,6 @@ import { Button } from '../ui/button.tsx'
 import { ErrorPanel, Note } from '../ui/feedback.tsx'
 import { Tag } from '../ui/status.tsx'
 import { showToast } from '../ui/toast.tsx'
-import { HealthStrip } from './health-strip.tsx'
 import {
   changeProvider,
   getState,
@@ -80,6 +81,7 @@ interface ProviderCardProps {
 
 const Problems = ({ view }: { view: ProviderView }) => {
   const { provider, attention } = view
+  const { attentionTexts } = useTexts(overviewTexts)
   const isKnown = attention.some(({ text }) => provider.problem !== null && text.includes(provider.problem))
   return (
     <>
@@ -88,14 +90,17 @@ const Problems = ({ view }: { view: ProviderView }) => {
           <Prose text={provider.problem} />
         </Note>
       )}
-      {attention.map(({ code, severity, title, text }) => (
-        <Note key={code} kind={severity === 'page' ? 'danger' : 'warning'}>
-          <p className="medium">{title}</p>
-          <p>
-            <Prose text={text} />
-          </p>
-        </Note>
-      ))}
+      {attention.map(({ code, severity, count, ...entry }) => {
+        const { title, text } = attentionTexts[code]?.(provider.name, count) ?? entry
+        return (
+          <Note key={code} kind={severity === 'page' ? 'danger' : 'warning'}>
+            <p className="medium">{title}</p>
+            <p>
+              <Prose text={text} />
+            </p>
+          </Note>
+        )
+      })}
     </>
   )
 }

@@ -13,7 +13,7 @@ import { kinoraAdmin } from '../service.ts'
 
 export type Protocol = ListProviderProtocolsItem
 export type ProviderTest = TestProviderResponse
-export type ProviderOverview = Overview['providers'][number]
+type ProviderOverview = Overview['providers'][number]
 type Attention = Overview['attention'][number]
 
 /** No event tells that a provider has changed. */

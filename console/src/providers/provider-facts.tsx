@@ -1,5 +1,6 @@
 /** The figures of a provider in one line. */
-import { formatDuration, formatNumber, formatPercent, formatTime } from '../i18n/format.ts'
+import { AnsweredShare } from '../health/health-strip.tsx'
+import { formatDuration, formatNumber, formatTime } from '../i18n/format.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { Bar } from '../ui/status.tsx'
 import { Money } from '../ui/values.tsx'
@@ -41,7 +42,6 @@ export const ProviderFacts = ({ view }: { view: ProviderView }) => {
   const running = overview?.running ?? provider.tasks_in_flight
   const queued = overview?.queued ?? provider.tasks_waiting
   const share = running / provider.slots
-  const ended = (overview?.completed ?? 0) + (overview?.failed ?? 0)
   const { breaker } = overview ?? {}
   const free = provider.spend?.models_without_costs ?? []
   return (
@@ -72,7 +72,7 @@ export const ProviderFacts = ({ view }: { view: ProviderView }) => {
         </div>
         <div>
           <dt>{facts.success}</dt>
-          <dd>{ended === 0 ? '–' : formatPercent((overview?.completed ?? 0) / ended)}</dd>
+          <dd>{overview === undefined ? '–' : <AnsweredShare minutes={overview.minutes} />}</dd>
         </div>
         <div>
           <dt>{facts.p95}</dt>

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { FlaskConical, Plus } from 'lucide-react'
 import { useState } from 'react'
 
+import { HealthLegend } from '../health/health-strip.tsx'
 import { formatNumber } from '../i18n/format.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { kinoraAdmin } from '../service.ts'
@@ -13,7 +14,6 @@ import { Button } from '../ui/button.tsx'
 import { EmptyState, ErrorPanel, Note, Skeleton } from '../ui/feedback.tsx'
 import { Confirm } from '../ui/sheet.tsx'
 import { showToast } from '../ui/toast.tsx'
-import { HealthLegend } from './health-strip.tsx'
 import { ProviderCard } from './provider-card.tsx'
 import {
   changeProvider,

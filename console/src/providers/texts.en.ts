@@ -27,16 +27,6 @@ export const texts = {
     healthy: 'Healthy',
     idle: 'No traffic',
   },
-  legend: { healthy: 'healthy', slow: 'slow', failing: 'failing', none: 'no traffic' },
-  strip: {
-    label: (name: string) => `The last hour of ${name}`,
-    hint: 'Left and right arrow keys read a minute.',
-    start: (minutes: number) => `${minutes} min ago`,
-    end: 'now',
-    minute: (time: string, state: string, requests: number, errors: number) =>
-      `${time}: ${state}, ${requests === 1 ? '1 request' : `${requests} requests`}, ${errors === 1 ? '1 error' : `${errors} errors`}`,
-    p95: (duration: string) => `95 % within ${duration}`,
-  },
   facts: {
     breaker: 'Breaker',
     slots: 'Slots',

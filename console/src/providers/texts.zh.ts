@@ -26,15 +26,6 @@ export const texts: typeof english = {
     healthy: '健康',
     idle: '无流量',
   },
-  legend: { healthy: '健康', slow: '缓慢', failing: '失败', none: '无流量' },
-  strip: {
-    label: (name) => `${name} 最近一小时`,
-    hint: '用左右方向键查看每一分钟。',
-    start: (minutes) => `${minutes} 分钟前`,
-    end: '现在',
-    minute: (time, state, requests, errors) => `${time}：${state}，${requests} 次请求，${errors} 次错误`,
-    p95: (duration) => `95% 在 ${duration} 内`,
-  },
   facts: {
     breaker: '熔断器',
     slots: '并发位',

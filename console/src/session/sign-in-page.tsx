@@ -1,4 +1,5 @@
 /** Signs in with a one-time link, whose token is in the fragment, or with a key. */
+import type { ConsoleLinkHolder } from '@kinora/client'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState, type FormEvent } from 'react'
@@ -8,49 +9,75 @@ import { queryClient } from '../queries.ts'
 import { kinora } from '../service.ts'
 import { Brand } from '../shell/brand.tsx'
 import { Button } from '../ui/button.tsx'
+import { Facts } from '../ui/card.tsx'
 import { ErrorPanel, Note } from '../ui/feedback.tsx'
 import { TextField } from '../ui/field.tsx'
-import { sessionQuery } from './session.ts'
+import { sessionQuery, type Session } from './session.ts'
 import { sessionTexts } from './texts.ts'
 
 import styles from './sign-in-page.module.css'
 
-/** Read once, and taken out of the address, so that it does not stay in the history. */
-const takeLinkToken = (): string | undefined => {
-  const token = new URLSearchParams(location.hash.slice(1)).get('link') ?? undefined
-  if (token !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
-  return token
-}
+const readLinkToken = () => new URLSearchParams(location.hash.slice(1)).get('link') ?? undefined
+
+/**
+ * Taken out of the address, so that it does not stay in the history. The router renders anew when the address changes, so
+ * this happens before the page is rendered.
+ */
+let linkToken = readLinkToken()
+if (linkToken !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
+// A link that is pasted into the address of this page.
+addEventListener('hashchange', () => {
+  if (readLinkToken() !== undefined) location.reload()
+})
+
+/** What whoever signs in is called: the customer's account, or the operator. */
+const nameOf = ({ account, operator }: Pick<ConsoleLinkHolder, 'account' | 'operator'>): string =>
+  account?.name ?? operator?.name ?? ''
 
 export const SignInPage = () => {
   const { next } = useSearch({ from: '/sign-in' })
   const texts = useTexts(sessionTexts)
   const navigate = useNavigate()
-  const [token] = useState(takeLinkToken)
+  const [token, setToken] = useState(linkToken)
   const [key, setKey] = useState('')
   const { data: current, isPending: isChecking } = useQuery(sessionQuery)
   const signIn = useMutation({
     mutationFn: (body: { link: string } | { keys: string[] }) => kinora.console.sessions.create(body),
     onSuccess: async (session) => {
+      linkToken = undefined
       queryClient.clear()
       queryClient.setQueryData(sessionQuery.queryKey, session)
       await navigate({ href: next ?? '/' })
     },
   })
+  const link = useQuery({
+    queryKey: ['sign-in-link'],
+    queryFn: () => kinora.console.links.check({ link: token ?? '' }),
+    // Signing in uses the link up, and empties the cache.
+    enabled: token !== undefined && signIn.isIdle,
+    staleTime: Infinity,
+    gcTime: 0,
+  })
   const { mutate } = signIn
+  const holder = link.data
+  // Somebody could send a link of an account of theirs, so people are asked. Who has the key of an admin can see and change
+  // everything here anyway, and gains nothing.
+  const isUsedAtOnce = holder?.operator?.role === 'admin' && !isChecking && (current ?? null) === null
   // Links are used once, also when React runs the effect twice.
   const isLinkUsed = useRef(false)
   useEffect(() => {
-    if (token === undefined || isChecking || (current ?? null) !== null || isLinkUsed.current) return
+    if (token === undefined || !isUsedAtOnce || isLinkUsed.current) return
     isLinkUsed.current = true
     mutate({ link: token })
-  }, [token, isChecking, current, mutate])
+  }, [token, isUsedAtOnce, mutate])
   const submit = (event: FormEvent) => {
     event.preventDefault()
+    setToken(undefined)
     mutate({ keys: [key.trim()] })
   }
-  const other = token === undefined || !signIn.isIdle ? null : (current ?? null)
-  const isLinkPending = token !== undefined && other === null && !signIn.isError
+  const error = signIn.error ?? (token === undefined ? null : link.error)
+  const isForm = token === undefined || error !== null
+  const isAsking = !isForm && signIn.isIdle && holder !== undefined && !isChecking && !isUsedAtOnce
   return (
     <main className={styles['page']}>
       <div className={styles['card']}>
@@ -58,24 +85,22 @@ export const SignInPage = () => {
           <Brand size={28} />
           <h1 className="title">{texts.title}</h1>
         </div>
-        {other !== null && token !== undefined && (
-          <Note kind="warning">
-            <p>{texts.replace(other.account?.name ?? other.operator?.name ?? '')}</p>
-            <div className="row wrap">
-              <Button size="small" variant="primary" onPress={() => mutate({ link: token })}>
-                {texts.replaceAction}
-              </Button>
-              <Button size="small" onPress={() => void navigate({ href: next ?? '/' })}>
-                {texts.keep}
-              </Button>
-            </div>
-          </Note>
+        {!isForm && !isAsking && <p role="status">{signIn.isIdle ? texts.readingLink : texts.signingIn}</p>}
+        {isAsking && (
+          <LinkQuestion
+            holder={holder}
+            current={current ?? null}
+            onSignIn={() => mutate({ link: token })}
+            onRefuse={() => {
+              if ((current ?? null) === null) setToken(undefined)
+              else void navigate({ href: next ?? '/' })
+            }}
+          />
         )}
-        {isLinkPending && <p role="status">{texts.withLink}</p>}
-        {!isLinkPending && other === null && (
+        {isForm && (
           <form className="stack" onSubmit={submit}>
-            {signIn.isError && <ErrorPanel error={signIn.error} />}
-            {signIn.isError && token !== undefined && (
+            {error !== null && <ErrorPanel error={error} />}
+            {error !== null && token !== undefined && (
               <p className="muted">{`${texts.linkFailed} ${texts.newLink}`}</p>
             )}
             <p className="muted">{texts.intro}</p>
@@ -96,5 +121,37 @@ export const SignInPage = () => {
         )}
       </div>
     </main>
+  )
+}
+
+interface LinkQuestionProps {
+  holder: ConsoleLinkHolder
+  current: Session | null
+  onSignIn: () => void
+  onRefuse: () => void
+}
+
+const LinkQuestion = ({ holder, current, onSignIn, onRefuse }: LinkQuestionProps) => {
+  const texts = useTexts(sessionTexts)
+  const { account, key, operator } = holder
+  return (
+    <div className="stack">
+      {current !== null && <Note kind="warning">{texts.replace(nameOf(current))}</Note>}
+      <p>{texts.linkOf}</p>
+      <Facts
+        rows={[
+          account === null ? undefined : [texts.account, account.name],
+          key === null ? undefined : [texts.key, `${key.name} ${key.hint}`],
+          operator === null ? undefined : [texts.operator, operator.name],
+        ]}
+      />
+      <p className="muted">{texts.linkWarning}</p>
+      <Button variant="primary" size="large" onPress={onSignIn}>
+        {texts.continueAs(nameOf(holder))}
+      </Button>
+      <Button size="large" onPress={onRefuse}>
+        {current === null ? texts.refuse : texts.keep(nameOf(current))}
+      </Button>
+    </div>
   )
 }

@@ -14,7 +14,7 @@ import styles from './balance.module.css'
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: () => kinora.me.get() })
 
 /** While events keep coming, the balance is read this often. */
-const busyMs = 5_000
+const busyMs = 10_000
 
 /** What the account of the session can spend. */
 export const Balance = () => {

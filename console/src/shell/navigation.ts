@@ -4,6 +4,7 @@ import {
   Activity,
   Clapperboard,
   KeyRound,
+  ListChecks,
   ListVideo,
   Server,
   SquareTerminal,
@@ -84,6 +85,12 @@ export const navigation: { group: keyof typeof commonTexts.groups; screens: Scre
     screens: [
       { page: 'providers', to: '/providers', icon: Server, shortcut: 'u', isVisible: forOperators },
       { page: 'models', to: '/models', icon: Waypoints, shortcut: 'm', isVisible: forOperators },
+    ],
+  },
+  {
+    group: 'learn',
+    screens: [
+      { page: 'start', to: '/start', icon: ListChecks, shortcut: 's', isVisible: ({ key }) => key !== null },
     ],
   },
 ]

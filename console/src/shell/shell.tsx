@@ -52,7 +52,7 @@ export const Shell = () => {
         <nav aria-label={texts.navigation} className={styles['nav']}>
           {navigation.map(({ group, screens }) => {
             const visible = screens.filter(({ isVisible }) => isVisible(session))
-            if (visible.length === 0) return null
+            if (visible.length === 0 && group !== 'learn') return null
             return (
               <div key={group}>
                 <h2>{texts.groups[group]}</h2>
@@ -68,16 +68,15 @@ export const Shell = () => {
                     {texts.pages[page]}
                   </Link>
                 ))}
+                {group === 'learn' && (
+                  <a href="/docs" target="_blank" rel="noreferrer" className={styles['item']}>
+                    <BookOpen aria-hidden />
+                    {texts.pages.reference}
+                  </a>
+                )}
               </div>
             )
           })}
-          <div>
-            <h2>{texts.groups.learn}</h2>
-            <a href="/docs" target="_blank" rel="noreferrer" className={styles['item']}>
-              <BookOpen aria-hidden />
-              {texts.pages.reference}
-            </a>
-          </div>
         </nav>
         <Suspense fallback={<div className={styles['user']} />}>
           <UserMenu session={session} />

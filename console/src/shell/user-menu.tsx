@@ -34,7 +34,7 @@ export const UserMenu = ({ session }: { session: Session }) => {
         {name.slice(0, 2).toUpperCase()}
       </span>
       <span className="grow">
-        <span className={`${styles['name']} ellipsis`} title={key === null ? name : `${name} · ${key.name}`}>
+        <span className={styles['name']} title={key === null ? name : `${name} · ${key.name}`}>
           {name}
         </span>
         <span className="muted small-text">{role}</span>

@@ -2,6 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
+import { useReasons } from '../errors/use-reasons.ts'
 import { formatMoney } from '../i18n/format.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { emptyForm, fitForm } from '../playground/video/form.ts'
@@ -43,6 +44,7 @@ const readSample = async () => {
 export const StartPage = () => {
   const texts = useTexts(startTexts)
   const video = useTexts(videoTexts)
+  const reasons = useReasons()
   const session = useSession()
   const mayCreate = hasScope(session, 'create') && hasScope(session, 'read')
   const [prompt, setPrompt] = useState(texts.samplePrompt)
@@ -104,7 +106,9 @@ export const StartPage = () => {
                   seconds={shown.seconds}
                 />
               ) : shown.status === 'failed' ? (
-                <ErrorPanel error={new Error(shown.error?.message ?? video.failedTitle)} />
+                <ErrorPanel
+                  error={new Error(shown.error == null ? video.failedTitle : reasons.ofTask(shown.error))}
+                />
               ) : (
                 <Pending run={shown} />
               )}
@@ -141,7 +145,7 @@ export const StartPage = () => {
                     </LinkButton>
                   </div>
                 )}
-                {quote?.refusal != null && <p className="fair">{quote.refusal.message}</p>}
+                {quote?.refusal != null && <p className="fair">{reasons.ofCode(quote.refusal)}</p>}
                 {run.error !== null && <ErrorPanel error={run.error} />}
               </form>
             ) : (

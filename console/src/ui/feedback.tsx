@@ -1,8 +1,8 @@
 /** What a screen shows instead of its content: loading, nothing, an error. */
-import { isKinoraError } from '@kinora/client'
 import { CircleAlert, Info, TriangleAlert } from 'lucide-react'
 import { useEffect, useState, type ReactNode } from 'react'
 
+import { useReasons } from '../errors/use-reasons.ts'
 import { commonTexts } from '../i18n/common.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { Button } from './button.tsx'
@@ -66,15 +66,9 @@ export const Note = ({ kind = 'info', children, actions, role }: NoteProps) => {
 }
 
 /** What is wrong, what to do, and the id of the request. */
-export const describeError = (error: unknown): { message: string; hint?: string; requestId?: string } => {
-  if (!isKinoraError(error)) return { message: error instanceof Error ? error.message : String(error) }
-  const { message, hint, requestId } = error
-  return { message, ...(hint !== undefined && { hint }), ...(requestId !== undefined && { requestId }) }
-}
-
 export const ErrorPanel = ({ error, onRetry }: { error: unknown; onRetry?: () => void }) => {
   const texts = useTexts(commonTexts)
-  const { message, hint, requestId } = describeError(error)
+  const { message, hint, original, requestId } = useReasons().ofError(error)
   return (
     <Note
       kind="danger"
@@ -89,6 +83,11 @@ export const ErrorPanel = ({ error, onRetry }: { error: unknown; onRetry?: () =>
     >
       <p>{message}</p>
       {hint !== undefined && !message.includes(hint) && <p>{hint}</p>}
+      {original !== undefined && (
+        <p className="muted small-text" lang="en">
+          {original}
+        </p>
+      )}
       {requestId !== undefined && <p className="muted small-text mono">{texts.requestId(requestId)}</p>}
     </Note>
   )

@@ -2,10 +2,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 
+import { useReasons } from '../errors/use-reasons.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { queryClient } from '../queries.ts'
 import { kinora } from '../service.ts'
-import { describeError } from '../ui/feedback.tsx'
 import { SecretSheet } from '../ui/secret/secret-sheet.tsx'
 import { Confirm } from '../ui/sheet.tsx'
 import { showToast } from '../ui/toast.tsx'
@@ -38,6 +38,7 @@ export const useEndpointDialogs = ({
   onRemoved,
 }: Settings): { start: StartAction; dialogs: ReactNode } => {
   const texts = useTexts(webhookTexts)
+  const reasons = useReasons()
   const [current, setCurrent] = useState<{ action: EndpointAction; endpoint: WebhookEndpoint }>()
   const [issued, setIssued] = useState<Issued>()
   const close = () => setCurrent(undefined)
@@ -47,7 +48,7 @@ export const useEndpointDialogs = ({
       showToast(texts.enabled(nameOf(endpoint)))
       await queryClient.invalidateQueries({ queryKey: webhooksKey })
     } catch (error) {
-      showToast(describeError(error).message)
+      showToast(reasons.ofError(error).message)
     }
   }
   const start: StartAction = (action, endpoint) => {

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 
 import { expectClean, getBrowser, getSeed, openConsole } from '../kit/console.ts'
 import { signIn } from '../kit/open-page.ts'
@@ -25,4 +26,61 @@ test('a customer revokes the sign-in of another browser', async () => {
   } finally {
     await other.close()
   }
+})
+
+describe('a sign-in link', () => {
+  const openLink = async (as: 'nobody' | 'customer', ...keys: string[]): Promise<Page> => {
+    const { url } = await getSeed()
+    const response = await fetch(`${url}/console/v1/links`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ keys }),
+    })
+    const { hash } = new URL(((await response.json()) as { url: string }).url)
+    return openConsole({ as, path: `/sign-in${hash}` })
+  }
+  const getAccount = (page: Page) =>
+    page.evaluate(async () => {
+      const response = await fetch('/console/v1/session')
+      if (!response.ok) return response.status
+      const { account } = (await response.json()) as { account: { name: string } | null }
+      return account?.name ?? null
+    })
+
+  test('says whose it is, and signs nobody in before a click', async () => {
+    const { otherCustomer } = await getSeed()
+    const { accountName: name } = otherCustomer
+    const page = await openLink('nobody', otherCustomer.key)
+    await page.getByText(name, { exact: true }).waitFor()
+    expect(await getAccount(page)).toBe(401)
+    await page.getByRole('button', { name: 'Do not use the link' }).click()
+    await page.getByLabel('API key').waitFor()
+    expect(await getAccount(page)).toBe(401)
+    const other = await openLink('nobody', otherCustomer.key)
+    await other.getByRole('button', { name: `Sign in as ${name}` }).click()
+    await other.waitForURL((address) => !address.pathname.endsWith('/sign-in'))
+    expect(await getAccount(other)).toBe(name)
+    await expectClean(other)
+  })
+
+  test('replaces no session before a click', async () => {
+    const { customer, otherCustomer, operators } = await getSeed()
+    for (const keys of [[otherCustomer.key], [otherCustomer.key, operators.admin]]) {
+      const page = await openLink('customer', ...keys)
+      await page.getByText(`This browser is signed in as ${customer.accountName}.`).waitFor()
+      await page.getByRole('button', { name: `Stay signed in as ${customer.accountName}` }).click()
+      await page.waitForURL((address) => !address.pathname.endsWith('/sign-in'))
+      expect(await getAccount(page)).toBe(customer.accountName)
+    }
+  })
+
+  test('of an administrator signs in at once, as `kinora dev` opens it', async () => {
+    const { customer, operators } = await getSeed()
+    const page = await openLink('nobody', customer.key, operators.admin)
+    await page.waitForURL((address) => !address.pathname.endsWith('/sign-in'))
+    expect(await getAccount(page)).toBe(customer.accountName)
+    const reader = await openLink('nobody', operators.reader)
+    await reader.getByRole('button', { name: 'Sign in as Dashboard' }).waitFor()
+    expect(await getAccount(reader)).toBe(401)
+  })
 })

@@ -1,5 +1,6 @@
 import { Kinora } from '@kinora/client'
 import type { Page } from 'playwright-core'
+import sharp from 'sharp'
 import { expect, test } from 'vitest'
 
 import { expectClean, getSeed, openConsole } from '../kit/console.ts'
@@ -169,5 +170,29 @@ test('a task of another account does not exist', async () => {
   const page = await openConsole({ as: 'customer', path: pathOf(tasks.foreign) })
   await page.getByRole('heading', { name: 'There is no such task.' }).waitFor()
   expect(await page.getByText('confidential').count()).toBe(0)
+  await expectClean(page)
+})
+
+test('a repetition has all options of the request, and says what is left out', async () => {
+  const kinora = await openCustomer()
+  const png = await sharp({ create: { width: 480, height: 480, channels: 3, background: '#24506e' } })
+    .png()
+    .toBuffer()
+  const { id } = await kinora.videos.create({
+    ...{ ...film, prompt: 'A harbour at noon', watermark: false, private: true, style: 'anime' },
+    ...{ metadata: { scene: '12' }, input_reference: new File([png], 'harbour.png', { type: 'image/png' }) },
+  })
+  const page = await openConsole({ as: 'customer', path: pathOf(id) })
+  await page.locator('video').waitFor()
+  const { pathname } = new URL(page.url())
+  await page.getByRole('button', { name: 'Run again' }).click()
+  const question = page.getByRole('alertdialog')
+  await question.getByText('Without its reference file, which was deleted').waitFor()
+  await question.getByRole('button', { name: /^Run again, / }).click()
+  await page.waitForURL((address) => address.pathname !== pathname)
+  const again = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1) ?? '')
+  const [video, timeline] = await Promise.all([kinora.videos.get(again), kinora.videos.timeline(again)])
+  expect(video).toMatchObject({ ...film, metadata: { scene: '12' } })
+  expect(timeline.request).toMatchObject({ watermark: false, private: true, style: 'anime', files: 0 })
   await expectClean(page)
 })

@@ -18,18 +18,19 @@ const Keys = Type.Array(Type.String({ maxLength: 100 }), {
   description: "The secrets of a customer's key, of an operator's key, or of one of each.",
 })
 
+const linkToken = 'The token of a sign-in link: what follows `#link=` in its URL.'
+const token = { maxLength: 100, writeOnly: true }
+
 export const ConsoleSessionBody = Type.Object({
   keys: Type.Optional(Keys),
-  link: Type.Optional(
-    Type.String({
-      maxLength: 100,
-      writeOnly: true,
-      description: 'The token of a sign-in link: what follows `#link=` in its URL. Instead of `keys`.',
-    }),
-  ),
+  link: Type.Optional(Type.String({ ...token, description: `${linkToken} Instead of \`keys\`.` })),
 })
 
 export const ConsoleLinkBody = Type.Object({ keys: Keys })
+
+export const ConsoleLinkToken = Type.Object({
+  link: Type.String({ ...token, description: linkToken }),
+})
 
 const Account = Type.Object(
   {
@@ -48,6 +49,11 @@ const key = {
 const operator = {
   id: Type.String({ description: 'Id of the operator key.' }),
   name: Type.String({ description: 'Name of the operator key.' }),
+}
+
+const operatorWithRole = {
+  ...operator,
+  role: Type.String({ enum: [...operatorRoles], description: 'Role of the operator key.' }),
 }
 
 export const ConsoleSession = Type.Object({
@@ -70,13 +76,9 @@ export const ConsoleSession = Type.Object({
     ),
   ),
   operator: Nullable(
-    Type.Object(
-      {
-        ...operator,
-        role: Type.String({ enum: [...operatorRoles], description: 'Role of the operator key.' }),
-      },
-      { description: 'The operator key that the session stands for; null if there is none.' },
-    ),
+    Type.Object(operatorWithRole, {
+      description: 'The operator key that the session stands for; null if there is none.',
+    }),
   ),
   currency: Currency,
   expires_at: Time('When the session ends if it stays unused.'),
@@ -117,6 +119,23 @@ export const ConsoleLink = Type.Object({
 })
 export type ConsoleLink = Static<typeof ConsoleLink>
 
+export const ConsoleLinkHolder = Type.Object({
+  object: ObjectType('console.link_holder'),
+  account: Nullable(Account),
+  key: Nullable(
+    Type.Object(key, {
+      description: "The customer's key that the link signs in with; null if there is none.",
+    }),
+  ),
+  operator: Nullable(
+    Type.Object(operatorWithRole, {
+      description: 'The operator key that the link signs in with; null if there is none.',
+    }),
+  ),
+  expires_at: Time('When the link expires.'),
+})
+export type ConsoleLinkHolder = Static<typeof ConsoleLinkHolder>
+
 /** Why keys cannot be used to sign in. */
 const errorsOfKeys = [
   'invalid_api_key',
@@ -153,6 +172,18 @@ export const consoleSessionOperations = {
     body: { form: null, json: [ConsoleLinkBody], sizeBytesMax: bodyBytesMax },
     answer: { description: 'The link.', schema: ConsoleLink },
     errors: [...errorsOfBodies, ...errorsOfKeys],
+  },
+  checkConsoleLink: {
+    id: 'checkConsoleLink',
+    method: 'POST',
+    path: '/console/v1/links/check',
+    summary: 'Check a sign-in link',
+    description:
+      'Returns whom a sign-in link stands for, and does not use it up. The console asks before it signs in with a link, because anybody can send one of an account of theirs.',
+    access: 'none',
+    body: { form: null, json: [ConsoleLinkToken], sizeBytesMax: bodyBytesMax },
+    answer: { description: 'Whom the link stands for.', schema: ConsoleLinkHolder },
+    errors: [...errorsOfBodies, ...errorsOfKeys, 'link_expired'],
   },
   getConsoleSession: {
     id: 'getConsoleSession',

@@ -143,6 +143,26 @@ export const Lineage = Type.Object(
 )
 export type Lineage = Static<typeof Lineage>
 
+const CreatingRequest = Type.Object(
+  {
+    width: Type.Integer({ description: 'Width of the video in pixels.' }),
+    height: Type.Integer({ description: 'Height of the video in pixels.' }),
+    watermark: Type.Boolean({ description: 'Whether the video was to carry a watermark.' }),
+    private: Type.Boolean({ description: 'Whether the video was to stay unpublished.' }),
+    sound: Type.Boolean({ description: 'Whether the video was to have sound.' }),
+    style: Nullable(Type.String({ description: 'Name of the style preset; null without one.' })),
+    enhance_prompt: Type.Boolean({ description: 'Whether the prompt was to be rewritten.' }),
+    characters: Type.Array(Type.String(), {
+      description: 'Usernames of the characters of the video, whether or not they still exist.',
+    }),
+    files: Type.Integer({
+      description:
+        'How many images, videos and recordings the request had. They are deleted when the task ends.',
+    }),
+  },
+  { description: 'What the request that created the task asked for, besides model, prompt and duration.' },
+)
+
 const VideoTimeline = Type.Object({
   id: Type.String({ description: 'Id of the task.' }),
   object: ObjectType('video.timeline'),
@@ -151,6 +171,7 @@ const VideoTimeline = Type.Object({
   finished_at: Nullable(Time('When the task ended; null until then.')),
   currency: Currency,
   details: Type.Object(VideoDetails.properties, { description: 'More about the task.' }),
+  request: CreatingRequest,
   steps: Type.Array(TimelineStep, {
     description:
       'The steps in the order in which they began. Steps may overlap: webhooks are delivered while the task continues.',

@@ -1,5 +1,5 @@
 /** The built files of the web console. `npm run build:console` makes them, and `tools/build.ts` packages them. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -42,48 +42,64 @@ export const findConsoleFiles = (): URL | undefined => {
 const isImmutable = (name: string) => name.startsWith('assets/')
 
 export interface ConsoleFileSettings {
-  /** Undefined if the console was not built. */
-  directory: URL | undefined
+  /** Undefined if the console is not built. */
+  findDirectory: () => URL | undefined
   /** Other origins that media is loaded from. */
   findMediaOrigins: () => Promise<string[]>
 }
 
+/** When the page was built; 0 if it is not. A build removes it for a moment. */
+const readBuildTime = (directory: URL | undefined): number =>
+  directory === undefined
+    ? 0
+    : (statSync(new URL('index.html', directory), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+
 /**
  * Finds the response for a path below `/console/`. A path that is no file is the page itself, which shows what belongs
- * there.
+ * there. A new build is served without a restart.
  */
-export const openConsoleFiles = ({ directory, findMediaOrigins }: ConsoleFileSettings) => {
-  const names = new Set(
-    directory === undefined
-      ? []
-      : readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => extname(name) !== ''),
-  )
-  const responses = new Map<string, FixedResponse>()
-  const readFile = (name: string): FixedResponse => {
-    const found = responses.get(name)
-    if (found !== undefined) return found
-    const response = createFixedResponse(readFileSync(new URL(name, directory)), {
-      'content-type': contentTypes[extname(name)] ?? 'application/octet-stream',
-      'cache-control': isImmutable(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
-    })
-    responses.set(name, response)
-    return response
-  }
-  let page: FixedResponse | undefined
-  const createPage = async (): Promise<FixedResponse> => {
+export const openConsoleFiles = ({ findDirectory, findMediaOrigins }: ConsoleFileSettings) => {
+  const open = (directory: URL | undefined) => {
+    const builtAt = readBuildTime(directory)
+    const names = new Set(
+      directory === undefined
+        ? []
+        : readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
+            (name) => extname(name) !== '',
+          ),
+    )
+    const responses = new Map<string, FixedResponse>()
+    const readFile = (name: string): FixedResponse => {
+      const found = responses.get(name)
+      if (found !== undefined) return found
+      const response = createFixedResponse(readFileSync(new URL(name, directory)), {
+        'content-type': contentTypes[extname(name)] ?? 'application/octet-stream',
+        'cache-control': isImmutable(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
+      })
+      responses.set(name, response)
+      return response
+    }
     const html = directory === undefined ? missingPage : readFileSync(new URL('index.html', directory))
-    return createFixedResponse(html, {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-cache',
-      ...policyHeaders(pagePolicy(await findMediaOrigins())),
-    })
+    const createPage = async (): Promise<FixedResponse> =>
+      createFixedResponse(html, {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-cache',
+        ...policyHeaders(pagePolicy(await findMediaOrigins())),
+      })
+    let page: Promise<FixedResponse> | undefined
+    const servePage: FixedResponse = async (header) => (await (page ??= createPage()))(header)
+    return { directory, builtAt, names, responses, readFile, servePage }
   }
-  const servePage: FixedResponse = async (header) => {
-    page ??= await createPage()
-    return page(header)
+  let opened = open(findDirectory())
+  const reopen = () => {
+    const directory = opened.directory ?? findDirectory()
+    const builtAt = readBuildTime(directory)
+    if (builtAt !== 0 && builtAt !== opened.builtAt) opened = open(directory)
   }
   return (name: string): FixedResponse | undefined => {
-    if (name !== 'index.html' && names.has(name)) return readFile(name)
-    return isImmutable(name) ? undefined : servePage
+    // A file that was read needs no look at the disk.
+    if (!opened.responses.has(name)) reopen()
+    if (name !== 'index.html' && opened.names.has(name)) return opened.readFile(name)
+    return isImmutable(name) ? undefined : opened.servePage
   }
 }

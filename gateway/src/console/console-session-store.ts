@@ -59,6 +59,34 @@ export const insertLink = async (database: Database, hash: Buffer, keys: HeldKey
   return rows[0]?.expiresAt ?? new Date(0)
 }
 
+/** Whom a link signs in, and the hashes of the keys. */
+export interface LinkRow
+  extends
+    Pick<HeldKeys, 'keyHash' | 'operatorKeyHash'>,
+    Pick<
+      SessionRow,
+      | ('accountId' | 'accountName' | 'keyId' | 'keyHint' | 'keyName')
+      | ('operatorKeyId' | 'operatorName' | 'operatorRole')
+    > {
+  expiresAt: Date
+}
+
+/** Reads a link, and leaves it as it is. */
+export const findLink = async (database: Database, hashes: Buffer[]): Promise<LinkRow | undefined> => {
+  const { rows } = await database.query<{ [Field in keyof LinkRow]: LinkRow[Field] }>(
+    `select l.key_hash as "keyHash", l.operator_key_hash as "operatorKeyHash", l.expires_at as "expiresAt",
+            a.id as "accountId", a.name as "accountName", k.id as "keyId", k.hint as "keyHint", k.name as "keyName",
+            o.id as "operatorKeyId", o.name as "operatorName", o.role as "operatorRole"
+       from console_links l
+       left join keys k on k.id = l.key_id
+       left join accounts a on a.id = k.account_id
+       left join keys o on o.id = l.operator_key_id
+      where l.hash = any($1) and l.expires_at > now()`,
+    [hashes],
+  )
+  return rows[0]
+}
+
 /** Uses up a link: of several uses at once, one gets its keys. */
 export const takeLink = async (database: Database, hashes: Buffer[]): Promise<HeldKeys | undefined> => {
   const { rows } = await database.query<HeldKeys & { isValid: boolean }>(

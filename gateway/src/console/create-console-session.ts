@@ -6,14 +6,16 @@ import { createSessionToken, isSessionToken, writeSessionCookie } from '../auth/
 import type { Handler } from '../http/call.ts'
 import { deleteSessionByHash, findSessionRow, insertSession, takeLink } from './console-session-store.ts'
 import { presentSession } from './present-session.ts'
-import { assertTaken, hashToken, heldKeysOf, limitAttempts, type SignInDependencies } from './sign-in.ts'
+import {
+  assertTaken,
+  hashToken,
+  heldKeysOf,
+  invalidLink,
+  limitFailures,
+  type SignInDependencies,
+} from './sign-in.ts'
 
 const userAgentCharactersMax = 300
-
-const usedLink = () =>
-  new ApiError('link_expired', {
-    message: 'This sign-in link is not valid: it was used, it has expired, or it was not copied completely.',
-  })
 
 export const createConsoleSession =
   (dependencies: SignInDependencies): Handler<typeof operations.createConsoleSession> =>
@@ -24,7 +26,7 @@ export const createConsoleSession =
     const findKeys = async () => {
       if (link !== undefined) {
         const held = isSessionToken(link) ? await takeLink(postgres, hashToken(link, secrets)) : undefined
-        if (held === undefined) throw usedLink()
+        if (held === undefined) throw invalidLink()
         return authenticate.signInByHashes(held, address)
       }
       return authenticate.signIn(texts ?? [], address)
@@ -34,7 +36,7 @@ export const createConsoleSession =
         param: link === undefined ? 'keys' : 'link',
         message: "Send either 'keys' or 'link'.",
       })
-    const keys = await limitAttempts(dependencies, call, async () =>
+    const keys = await limitFailures(dependencies, call, async () =>
       assertTaken(await findKeys(), dependencies),
     )
     const token = createSessionToken()

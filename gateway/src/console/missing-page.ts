@@ -8,7 +8,7 @@ export const missingPage = `<!doctype html>
 </head>
 <body>
 <h1>The console is not built</h1>
-<p>Run <code>npm run build:console</code> in the folder of the project, then start the service again.</p>
+<p>Run <code>npm run build:console</code> in the folder of the project, then reload this page.</p>
 </body>
 </html>
 `

@@ -1,16 +1,20 @@
-import type { ConsoleSession, ConsoleSessionItem } from '@kinora/contract/operations/console-sessions'
+import type {
+  ConsoleLinkHolder,
+  ConsoleSession,
+  ConsoleSessionItem,
+} from '@kinora/contract/operations/console-sessions'
 
 import { secondsOf } from '../admin/unix-time.ts'
 import type { SessionHolder } from '../auth/authenticate.ts'
-import type { SessionRow } from './console-session-store.ts'
+import type { LinkRow, SessionRow } from './console-session-store.ts'
 
-const accountOf = ({ accountId, accountName }: SessionRow) =>
+const accountOf = ({ accountId, accountName }: Pick<SessionRow, 'accountId' | 'accountName'>) =>
   accountId === null ? null : { id: accountId, name: accountName ?? '' }
 
-const keyOf = ({ keyId, keyHint, keyName }: SessionRow) =>
+const keyOf = ({ keyId, keyHint, keyName }: Pick<SessionRow, 'keyId' | 'keyHint' | 'keyName'>) =>
   keyId === null ? null : { id: keyId, hint: keyHint ?? '', name: keyName ?? '' }
 
-const operatorOf = ({ operatorKeyId, operatorName }: SessionRow) =>
+const operatorOf = ({ operatorKeyId, operatorName }: Pick<SessionRow, 'operatorKeyId' | 'operatorName'>) =>
   operatorKeyId === null ? null : { id: operatorKeyId, name: operatorName ?? '' }
 
 /** The own session. A key that is not accepted now is left out. */
@@ -50,3 +54,14 @@ export const presentListedSession = (
   last_used_at: secondsOf(row.lastUsedAt),
   expires_at: secondsOf(row.endsAt),
 })
+
+export const presentLinkHolder = (row: LinkRow): ConsoleLinkHolder => {
+  const operator = operatorOf(row)
+  return {
+    object: 'console.link_holder',
+    account: accountOf(row),
+    key: keyOf(row),
+    operator: operator === null ? null : { ...operator, role: row.operatorRole ?? 'read' },
+    expires_at: secondsOf(row.expiresAt),
+  }
+}

@@ -15,8 +15,8 @@ export interface SignInDependencies {
   /** The secrets in use for hashing keys, newest first. */
   secrets: Secret[]
   currency: string
-  /** Counts an attempt of an address, and refuses one of too many. Returns what takes back the count of a success. */
-  countSignIn: (address: string) => Promise<() => Promise<void>>
+  /** Counts a failure of an address, and throws 429 instead if there were too many. */
+  countFailedSignIn: (address: string) => Promise<void>
   /** False for the server of the admin API alone. */
   takesCustomers: boolean
   /** False for the server of the public API if the admin API has its own. */
@@ -42,16 +42,27 @@ export const heldKeysOf = ({ key, operatorKey }: SignInKeys): HeldKeys => ({
   operatorKeyHash: operatorKey?.hash ?? null,
 })
 
-/** Limits attempts that fail. Concurrent attempts count before the outcome of any is known. */
-export const limitAttempts = async <Result>(
-  { countSignIn }: Pick<SignInDependencies, 'countSignIn'>,
+export const invalidLink = () =>
+  new ApiError('link_expired', {
+    message: 'This sign-in link is not valid: it was used, it has expired, or it was not copied completely.',
+  })
+
+/**
+ * Limits attempts that fail. Keys and links are checked first, so that the failures of others at the same address never
+ * refuse a valid one. Neither can be guessed, and a check is one look into an index; as with every other operation, the
+ * limit of requests per address bounds how many there are.
+ */
+export const limitFailures = async <Result>(
+  { countFailedSignIn }: Pick<SignInDependencies, 'countFailedSignIn'>,
   { address }: Pick<Call, 'address'>,
   attempt: () => Promise<Result>,
 ): Promise<Result> => {
-  const takeBack = await countSignIn(address)
-  const result = await attempt()
-  await takeBack()
-  return result
+  try {
+    return await attempt()
+  } catch (error) {
+    if (error instanceof ApiError) await countFailedSignIn(address)
+    throw error
+  }
 }
 
 /** The server of the admin API alone has nothing for customers. */

@@ -65,17 +65,14 @@ export interface RateLimit {
   countAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
   /** Refuses a key with too many aborted requests in the last minute. */
   assertFewAborted: (caller: Pick<Limited, 'keyId'>) => Promise<void>
-  /**
-   * Counts an attempt to sign in by its address, and refuses one of too many. Returns what takes the count back, for an
-   * attempt that succeeds.
-   */
-  countSignIn: (address: string) => Promise<() => Promise<void>>
+  /** Counts a failed sign-in by its address, and refuses one of too many. */
+  countFailedSignIn: (address: string) => Promise<void>
 }
 
 const minute = 60
 /** Reads of the console are counted apart from those of the key's programs, which it must not slow down. */
 const consoleReadFactor = 4
-/** Per address and minute. Keys cannot be guessed, so this only bounds the work and the noise of trying. */
+/** Per address and minute. Keys cannot be guessed: this tells programs with a wrong key to stop trying. */
 const failedSignInsMax = 10
 /** An address may send this many times as many health checks as other requests. */
 const healthCheckFactor = 4
@@ -197,7 +194,7 @@ export const createRateLimit = (
     return { name, limit, seconds, remaining, resetsInMs }
   }
 
-  /** Counts what is refused later, or taken back. */
+  /** Counts what is refused later. */
   const limiterOf = (name: string, points: number) => {
     const memory = memoryOf(name, points, minute)
     return redis === undefined
@@ -263,16 +260,12 @@ export const createRateLimit = (
         throw refusalOf(aborted, standing.msBeforeNext, adviceOnAborted)
       }
     },
-    countSignIn: async (address: string) => {
-      const prefix = addressPrefixOf(address)
+    countFailedSignIn: async (address: string) => {
       try {
-        await signIns.limiter.consume(prefix)
+        await signIns.limiter.consume(addressPrefixOf(address))
       } catch (refusal) {
         if (refusal instanceof RateLimiterRes) throw refusalOf(signIns, refusal.msBeforeNext)
         throw refusal
-      }
-      return async () => {
-        await signIns.limiter.reward(prefix)
       }
     },
     address: async (address: string, scope: AddressScope = 'customers') => {

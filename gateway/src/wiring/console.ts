@@ -2,6 +2,7 @@
 import { operations } from '@kinora/contract/operations'
 
 import { createAuditLog } from '../admin/audit-log/audit.ts'
+import { checkConsoleLink } from '../console/check-console-link.ts'
 import { findConsoleFiles, openConsoleFiles } from '../console/console-files.ts'
 import { createConsoleLink } from '../console/create-console-link.ts'
 import { createConsoleSession } from '../console/create-console-session.ts'
@@ -36,10 +37,7 @@ const findBucketOrigin = async ({ config, mediaStore, log }: ApiContext): Promis
 export const bindConsole = (
   server: ApiServer,
   context: ApiContext,
-  {
-    isForOperators,
-    directory = findConsoleFiles(),
-  }: { isForOperators: boolean; directory?: URL | undefined },
+  { isForOperators }: { isForOperators: boolean },
 ): void => {
   const { config, postgres, rateLimit } = context
   if (!config.CONSOLE) return
@@ -49,13 +47,14 @@ export const bindConsole = (
     authenticate: server.authenticate,
     secrets: config.KEY_HASH_SECRETS,
     currency: config.CURRENCY,
-    countSignIn: rateLimit.countSignIn,
+    countFailedSignIn: rateLimit.countFailedSignIn,
     takesCustomers: !isForOperators,
     servesOperators: isForOperators || config.ADMIN_PORT === undefined,
     audit: auditLog.append,
   }
   bindOperation(server, operations.createConsoleSession, createConsoleSession(sessions))
   bindOperation(server, operations.createConsoleLink, createConsoleLink(sessions, config))
+  bindOperation(server, operations.checkConsoleLink, checkConsoleLink(sessions))
   bindOperation(server, operations.getConsoleSession, getConsoleSession(sessions))
   bindOperation(server, operations.deleteConsoleSession, deleteConsoleSession(sessions))
   bindOperation(server, operations.listConsoleSessions, listConsoleSessions(sessions))
@@ -63,7 +62,7 @@ export const bindConsole = (
   // The links to media lead to the server of the public API.
   const apiOrigin = isForOperators ? [new URL(config.publicUrl).origin] : []
   const findFile = openConsoleFiles({
-    directory,
+    findDirectory: findConsoleFiles,
     findMediaOrigins: async () => {
       const bucket = await findBucketOrigin(context)
       return bucket === undefined ? apiOrigin : [...apiOrigin, bucket]

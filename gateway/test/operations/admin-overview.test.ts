@@ -95,6 +95,13 @@ beforeAll(async () => {
     [endpointId, accountId],
   )
   await query(
+    `insert into webhook_endpoints (id, account_id, kind, url, events, secret, failures, failing_since)
+     select gen_random_uuid(), $1, 'account', 'https://hooks.example', '{video.completed}', '\\x00', 3,
+            now() - make_interval(mins => minutes)
+       from unnest(array[10, 90]) as minutes`,
+    [accountId],
+  )
+  await query(
     `insert into webhook_deliveries (day, id, account_id, endpoint_id, event_id, type, object_id, occurred_at, state,
                                      next_attempt_at, ended_at)
      select (now() at time zone 'utc')::date, gen_random_uuid(), $1, $2, 'evt', 'video.completed', 'video', now(), 'failed',
@@ -196,6 +203,7 @@ describe('what needs attention', () => {
     ['ledger_violation', { severity: 'page', count: 2 }],
     ['ledger_audit_late', { severity: 'page' }],
     ['submits_unknown', { severity: 'ticket', count: 1 }],
+    ['webhook_endpoint_failing', { severity: 'notice', count: 1 }],
     ['webhook_endpoint_disabled', { severity: 'notice', count: 1 }],
     ['webhook_deliveries_failed', { severity: 'notice', count: 3 }],
   ])('has %s', (code, expected) => {

@@ -1,5 +1,5 @@
 /** The files of the console, and the headers that confine its page. */
-import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const openFiles = (mediaOrigins: string[] = []) =>
   openConsoleFiles({
-    directory: pathToFileURL(`${built.path}/`),
+    findDirectory: () => pathToFileURL(`${built.path}/`),
     findMediaOrigins: async () => mediaOrigins,
   })
 const read = async (name: string, headers: Record<string, string> = {}, origins?: string[]) =>
@@ -80,6 +80,37 @@ describe('files', () => {
   test('that do not exist are no page', () => {
     for (const name of ['assets/nothing.js', 'assets/../favicon.svg', 'assets/../../package.json'])
       expect(openFiles()(name)).toBeUndefined()
+  })
+})
+
+describe('a new build', () => {
+  test('is served without a restart, and the earlier one while it is made', async () => {
+    const later = await mkdtempDisposable(join(tmpdir(), 'kinora-console-'))
+    const page = join(later.path, 'index.html')
+    const script = (name: string) => join(later.path, 'assets', name)
+    await mkdir(join(later.path, 'assets'))
+    let isBuilt = false
+    const find = openConsoleFiles({
+      findDirectory: () => (isBuilt ? pathToFileURL(`${later.path}/`) : undefined),
+      findMediaOrigins: async () => [],
+    })
+    const textOf = async (name: string) => (await find(name)?.(() => undefined))?.body?.toString()
+    expect(await textOf('')).toContain('npm run build:console')
+    await writeFile(page, 'first')
+    await writeFile(script('first.js'), '1')
+    await writeFile(script('unread.js'), '1')
+    isBuilt = true
+    expect([await textOf(''), await textOf('assets/first.js')]).toEqual(['first', '1'])
+    await rm(page)
+    expect([await textOf('tasks'), await textOf('assets/first.js')]).toEqual(['first', '1'])
+    await rm(script('unread.js'))
+    await writeFile(script('second.js'), '2')
+    await writeFile(page, 'second')
+    await utimes(page, new Date(), new Date(Date.now() + 5_000))
+    // Another process has served the page.
+    expect([await textOf('assets/second.js'), await textOf('')]).toEqual(['2', 'second'])
+    expect(find('assets/unread.js')).toBeUndefined()
+    await later.remove()
   })
 })
 

@@ -275,6 +275,25 @@ describe('a link', () => {
     expectProblem(await browser().post('/console/v1/sessions', { link }), 'link_expired')
   })
 
+  test('says whom it stands for, without being used', async () => {
+    const { accountId, id, text } = await customer()
+    const operator = await operatorKey({ role: 'support' })
+    const link = await linkFor(text, operator.text)
+    const check = () => browser().post('/console/v1/links/check', { link })
+    const answer = await check()
+    expect(Schema.Errors(operations.checkConsoleLink.answer.schema, answer.body)).toEqual([true, []])
+    expect(answer.headers.get('set-cookie')).toBeNull()
+    expect(answer.body).toMatchObject({
+      account: { id: accountId },
+      key: { id, hint: `…${text.slice(-4)}` },
+      operator: { id: operator.id, name: 'night shift', role: 'support' },
+    })
+    expect((await check()).status).toBe(200)
+    expect((await browser().post('/console/v1/sessions', { link })).status).toBe(200)
+    expectProblem(await check(), 'link_expired')
+    expectProblem(await browser().post('/console/v1/links/check', { link: 'x' }), 'link_expired')
+  })
+
   test('used 20 times at once signs in one of them', async () => {
     const link = await linkFor((await customer()).text, (await operatorKey()).text)
     const answers = await Promise.all(
@@ -292,12 +311,14 @@ describe('a link', () => {
     await gateway.database.postgres.query(
       `update console_links set expires_at = expires_at - interval '301 seconds'`,
     )
-    expectProblem(await browser().post('/console/v1/sessions', { link: expired }), 'link_expired')
+    for (const path of ['/console/v1/links/check', '/console/v1/sessions'])
+      expectProblem(await browser().post(path, { link: expired }), 'link_expired')
     for (const link of [createSessionToken(), 'x'])
       expectProblem(await browser().post('/console/v1/sessions', { link }), 'link_expired')
     const link = await linkFor(text)
     await (await createOperator(gateway)).call('rotateKey', { id })
-    expectProblem(await browser().post('/console/v1/sessions', { link }), 'invalid_api_key')
+    for (const path of ['/console/v1/links/check', '/console/v1/sessions'])
+      expectProblem(await browser().post(path, { link }), 'invalid_api_key')
   })
 
   test('leads operators to their own server', async () => {
@@ -315,24 +336,35 @@ describe('a link', () => {
   })
 })
 
-test('failed attempts of an address are limited, and not those that succeed', async () => {
+test('failed attempts of an address are limited, and never refuse a key or a link that is valid', async () => {
   const address = randomAddress()
-  const opened = openBrowser(gateway.url, { address })
+  const there = () => openBrowser(gateway.url, { address })
   const { text } = await customer()
-  for (let count = 0; count < 15; count += 1) expect((await opened.signIn(text)).status).toBe(200)
-  const failed = await Promise.all(
-    Array.from({ length: 20 }, () => openBrowser(gateway.url, { address }).signIn(createKeyText('payg'))),
-  )
+  const link = await linkFor(text)
+  for (let count = 0; count < 15; count += 1) expect((await there().signIn(text)).status).toBe(200)
+  const failed = await Promise.all(Array.from({ length: 20 }, () => there().signIn(createKeyText('payg'))))
   const refused = failed.filter(({ status }) => status === 429)
-  expect(refused.length).toBeGreaterThanOrEqual(10)
+  expect(refused).toHaveLength(10)
   expect(refused[0]?.headers.get('retry-after')).toMatch(/^\d+$/)
-  expectProblem(await openBrowser(gateway.url, { address }).signIn(text), 'rate_limit_exceeded')
-  const link = { link: createSessionToken() }
-  expectProblem(
-    await openBrowser(gateway.url, { address }).post('/console/v1/sessions', link),
-    'rate_limit_exceeded',
-  )
-  expect((await browser().signIn(text)).status).toBe(200)
+  for (const path of ['/console/v1/links/check', '/console/v1/sessions'])
+    expectProblem(await there().post(path, { link: createSessionToken() }), 'rate_limit_exceeded')
+  expectProblem(await there().post('/console/v1/links', { keys: ['sk-x'] }), 'rate_limit_exceeded')
+  expect((await there().signIn(text)).status).toBe(200)
+  expect((await there().post('/console/v1/links', { keys: [text] })).status).toBe(200)
+  expect((await there().post('/console/v1/links/check', { link })).status).toBe(200)
+  expect((await there().post('/console/v1/sessions', { link })).status).toBe(200)
+  expectProblem(await browser().signIn(createKeyText('payg')), 'invalid_api_key')
+})
+
+test('the limit of requests per address bounds the attempts too', async () => {
+  await using few = await startGateway({ ...consoleSettings, LIMIT_ADDRESS_PER_3_MINUTES: '30' }, gateway)
+  const address = randomAddress()
+  const { text } = await customer()
+  for (let count = 0; count < 30; count += 1)
+    await openBrowser(few.url, { address }).signIn(createKeyText('payg'))
+  const answer = await openBrowser(few.url, { address }).signIn(text)
+  expectProblem(answer, 'rate_limit_exceeded')
+  expect(JSON.stringify(answer.body)).toContain('30 requests per 3 minutes')
 })
 
 test('without the console there are no sessions', async () => {

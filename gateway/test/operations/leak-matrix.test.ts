@@ -405,6 +405,7 @@ const rows: Record<string, Row> = {
   // The sessions of other accounts are in console-session-ends.test.ts, because a key does not open these operations.
   createConsoleSession: { own: () => [], others: 'it names nothing but secrets' },
   createConsoleLink: { own: () => [], others: 'it names nothing but secrets' },
+  checkConsoleLink: { own: () => [], others: 'it names nothing but a secret' },
   getConsoleSession: { own: () => [], others: 'it names nothing' },
   deleteConsoleSession: { own: () => [], others: 'it names nothing' },
   listConsoleSessions: { own: () => [], others: 'it names nothing' },
@@ -669,6 +670,15 @@ describe('fields of a body beyond the contract are neither stored nor returned',
     path: { id: accounts[0]?.named.endpoint ?? '' },
     body,
   })
+  let link = ''
+  beforeAll(async () => {
+    const { text } = await send(
+      operations.createConsoleLink,
+      { body: { keys: [accounts[0]?.key.text] } },
+      undefined,
+    )
+    link = /#link=([\w-]+)/.exec(text)?.[1] ?? ''
+  })
   const orders: Record<string, () => Asked> = {
     createVideo: () => ({ body: videoOrder }),
     createVideoTask: () => ({ body: taskOrder }),
@@ -682,6 +692,7 @@ describe('fields of a body beyond the contract are neither stored nor returned',
     rotateWebhookSecret: () => ({ body: {} }),
     createConsoleSession: () => ({ body: { keys: [accounts[0]?.key.text] } }),
     createConsoleLink: () => ({ body: { keys: [accounts[0]?.key.text] } }),
+    checkConsoleLink: () => ({ body: { link } }),
     completeChat: () => ({ body: talkOrder }),
     createSpeech: () => ({ body: speechOrder }),
     createTranscription: () => ({ body: recordingOrder() }),

@@ -124,6 +124,10 @@ describe('a completed video', () => {
       ...{ key_id: key.id, hold_micros: held, captured_micros: held },
       variants: ['video', 'thumbnail', 'spritesheet'],
     })
+    expect(timeline.request).toEqual({
+      ...{ width: expect.any(Number), height: expect.any(Number), watermark: true, private: false },
+      ...{ sound: true, style: null, enhance_prompt: false, characters: [], files: 0 },
+    })
 
     // A delivery that is sent again succeeds, and a refund is a step of its own.
     const [{ id: deliveryId } = {}] = await query('select id from webhook_deliveries where object_id = $1', [

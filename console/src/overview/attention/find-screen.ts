@@ -4,7 +4,7 @@ import type { LinkProps } from '@tanstack/react-router'
 import type { Attention } from '../overview-data.ts'
 
 export interface AttentionScreen {
-  kind: 'provider' | 'model' | 'key' | 'task' | 'tasks'
+  kind: 'provider' | 'model' | 'key' | 'task' | 'tasks' | 'account'
   link: Pick<LinkProps, 'to' | 'search' | 'params'>
 }
 
@@ -29,6 +29,7 @@ export const findScreen = ({ subject, link }: Attention): AttentionScreen | unde
   if (type === 'provider') return { kind: type, link: { to: '/providers', search: { name: id } } }
   if (type === 'model') return { kind: type, link: { to: '/models', search: { id } } }
   if (type === 'key' || type === 'operator_key') return { kind: 'key', link: { to: '/keys', search: { id } } }
+  if (type === 'account') return { kind: type, link: { to: '/keys', search: { account: id } } }
   if (type === 'task') return { kind: type, link: { to: '/tasks/$id', params: { id }, search: {} } }
   return undefined
 }

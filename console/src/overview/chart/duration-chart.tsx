@@ -1,9 +1,8 @@
 /** The median as a line and the 95th percentile as a band. Arrow keys or the pointer read five minutes. */
 import { useId, useLayoutEffect, useRef, useState } from 'react'
 
-import { formatDuration, formatNumber } from '../../i18n/format.ts'
+import { formatClock, formatDuration, formatNumber } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
-import { formatClock } from '../clock.ts'
 import type { SeriesStep } from '../overview-data.ts'
 import { overviewTexts } from '../texts.ts'
 import { findRuns, findTicks, type DrawnStep } from './scale.ts'

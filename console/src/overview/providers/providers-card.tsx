@@ -2,7 +2,8 @@
 import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 
-import { formatDuration, formatNumber, formatPercent } from '../../i18n/format.ts'
+import { AnsweredShare, HealthLegend, HealthStrip } from '../../health/health-strip.tsx'
+import { formatDuration, formatNumber } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { hasRole, useSession } from '../../session/session.ts'
 import { LinkButton } from '../../ui/button.tsx'
@@ -11,17 +12,14 @@ import { EmptyState } from '../../ui/feedback.tsx'
 import { Bar } from '../../ui/status.tsx'
 import type { OverviewProvider } from '../overview-data.ts'
 import { overviewTexts } from '../texts.ts'
-import { HealthStrip } from './health-strip.tsx'
 
 import styles from './providers-card.module.css'
 
-const states = ['healthy', 'slow', 'failing', 'none'] as const
 const breakerStates = ['open', 'half_open'] as const
 
 const Row = ({ provider }: { provider: OverviewProvider }) => {
   const texts = useTexts(overviewTexts).providers
-  const { name, enabled, running, slots, queued, completed, failed, p95_ms: p95, breaker } = provider
-  const ended = completed + failed
+  const { name, enabled, running, slots, queued, p95_ms: p95, breaker } = provider
   const share = slots === 0 ? 0 : running / slots
   const breakerState = breakerStates.find((state) => state === breaker.state) ?? 'closed'
   const state = enabled ? texts.breaker[breakerState] : texts.disabled
@@ -47,7 +45,7 @@ const Row = ({ provider }: { provider: OverviewProvider }) => {
       </div>
       <div role="cell" className={styles['value']}>
         <span className="phone-only muted">{texts.columns.success}</span>{' '}
-        {ended === 0 ? '–' : formatPercent(completed / ended)}
+        <AnsweredShare minutes={provider.minutes} />
       </div>
       <div role="cell" className={styles['value']}>
         <span className="phone-only muted">{texts.columns.p95}</span>{' '}
@@ -66,14 +64,9 @@ export const ProvidersCard = ({ providers }: { providers: OverviewProvider[] }) 
       note={texts.note}
       actions={
         providers.length > 0 && (
-          <ul className={styles['legend']}>
-            {states.map((state) => (
-              <li key={state}>
-                <i data-state={state} aria-hidden />
-                {texts.states[state]}
-              </li>
-            ))}
-          </ul>
+          <span className="wide-only">
+            <HealthLegend />
+          </span>
         )
       }
       isFlush

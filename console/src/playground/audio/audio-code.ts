@@ -1,6 +1,8 @@
 /** Code that sends the request of a form, in the languages of the API reference. */
 import type { Operation } from '@kinora/contract/operation'
-import { codeSamplesOf, type CodeSample } from '@kinora/contract/samples/samples'
+import { codeSamplesOf } from '@kinora/contract/samples/samples'
+
+import { codeLanguages, type CodeLanguage } from '../code/code-panels.tsx'
 
 /** What stands for a file in the body. */
 export const recordingPlaceholder = '<audio/mpeg file>'
@@ -23,12 +25,18 @@ interface SampledRequest {
   fileName?: string
 }
 
+/** The labels of the API reference. */
+const labels: Record<CodeLanguage, string> = {
+  ...{ curl: 'curl', typescript: 'openai (TypeScript)', python: 'openai (Python)' },
+  ...{ client: '@kinora/client', cli: 'kinora (command line)' },
+}
+
 export const writeSamples = ({
   operation: id,
   body,
   isForm = false,
   fileName,
-}: SampledRequest): CodeSample[] => {
+}: SampledRequest): { language: CodeLanguage; code: string }[] => {
   const { path, answer } = operations[id]
   const operation = { id, method: 'POST', path, access: 'key', answer } as unknown as Operation
   const example = {
@@ -39,10 +47,12 @@ export const writeSamples = ({
     },
     response: { contentType: 'contentType' in answer ? 'audio/mpeg' : 'application/json', body: undefined },
   }
-  return codeSamplesOf(operation, example).map((sample) => ({
-    ...sample,
+  const samples = codeSamplesOf(operation, example)
+  return codeLanguages.flatMap((language) => {
+    const source = samples.find(({ label }) => label === labels[language])?.source
+    if (source === undefined) return []
     // Samples name every file in the same way.
-    source:
-      fileName === undefined ? sample.source : sample.source.replaceAll(/\bspeech\.mp3\b/g, () => fileName),
-  }))
+    const code = fileName === undefined ? source : source.replaceAll(/\bspeech\.mp3\b/g, () => fileName)
+    return [{ language, code }]
+  })
 }

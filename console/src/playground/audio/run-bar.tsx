@@ -30,14 +30,10 @@ export const RunBar = ({ price, prefix, detail, children }: RunBarProps) => {
           {prefix !== undefined && price !== undefined && <span className="muted">{prefix} </span>}
           {price === undefined ? '–' : <Money {...price} />}
         </p>
-        <p className="muted small-text">
-          {[
-            detail,
-            ...(left !== undefined && left >= 0 && price !== undefined
-              ? [texts.balanceAfter(formatMoney(left, price.currency))]
-              : []),
-          ].join(' · ')}
-        </p>
+        <p className="muted small-text">{detail}</p>
+        {left !== undefined && left >= 0 && price !== undefined && (
+          <p className="muted small-text">{texts.balanceAfter(formatMoney(left, price.currency))}</p>
+        )}
       </div>
       {children}
     </footer>

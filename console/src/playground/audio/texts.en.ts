@@ -11,7 +11,6 @@ export const texts = {
     title: 'No model for this is available.',
     text: 'Your key may not use one, or none has a provider.',
   },
-  code: { title: 'Code', language: 'Language of the code' },
   balanceAfter: (amount: string) => `balance after ${amount}`,
   payg: {
     title: 'This key pays from a subscription, and audio needs a pay-as-you-go key.',

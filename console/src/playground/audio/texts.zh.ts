@@ -10,7 +10,6 @@ export const texts: typeof english = {
   perMinute: (price) => `每分钟 ${price}`,
   perMillion: (price) => `每百万字符 ${price}`,
   noModels: { title: '没有可用的模型。', text: '当前密钥无权使用此类模型，或没有供应商提供。' },
-  code: { title: '代码', language: '代码语言' },
   balanceAfter: (amount) => `扣费后余额 ${amount}`,
   payg: {
     title: '当前密钥使用订阅额度，而音频需要按量付费密钥。',

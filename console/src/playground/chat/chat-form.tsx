@@ -1,5 +1,6 @@
 import type { Quote } from '@kinora/client'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { Button } from '../../ui/button.tsx'
 import { ChoiceField } from '../../ui/choice.tsx'
@@ -25,6 +26,7 @@ interface ChatFormProps {
 
 export const ChatForm = ({ models, form, setForm, quote, error }: ChatFormProps) => {
   const texts = useTexts(chatTexts)
+  const reasons = useReasons()
   const turns = useTurns()
   const price = quote && { micros: quote.total_micros, currency: quote.currency }
   return (
@@ -63,7 +65,7 @@ export const ChatForm = ({ models, form, setForm, quote, error }: ChatFormProps)
             </Button>
           </FailureNote>
         )}
-        {quote?.refusal != null && <Note kind="warning">{quote.refusal.message}</Note>}
+        {quote?.refusal != null && <Note kind="warning">{reasons.ofCode(quote.refusal)}</Note>}
       </div>
       <RunBar price={price} prefix={texts.atMost} detail={texts.forNext}>
         <Button isDisabled={turns.length === 0} onPress={clearTurns}>

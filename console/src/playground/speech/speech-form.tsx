@@ -1,5 +1,6 @@
 import type { KeyboardEvent } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import {
   instructionsCharactersMax,
   speechCharactersMax,
@@ -39,6 +40,7 @@ interface SpeechFormProps {
 
 export const SpeechForm = ({ models, form, setForm }: SpeechFormProps) => {
   const texts = useTexts(speechTexts)
+  const reasons = useReasons()
   const { data: quote, error, refetch } = useQuote(form)
   const followsInstructions = useFollowsInstructions(form)
   const characters = countCharacters(form.text)
@@ -100,7 +102,7 @@ export const SpeechForm = ({ models, form, setForm }: SpeechFormProps) => {
           {...(form.format === 'pcm' && { range: texts.pcm })}
         />
         {error !== null && <FailureNote error={error} onRetry={() => void refetch()} />}
-        {quote?.refusal != null && <Note kind="warning">{quote.refusal.message}</Note>}
+        {quote?.refusal != null && <Note kind="warning">{reasons.ofCode(quote.refusal)}</Note>}
       </div>
       <RunBar price={price} detail={texts.charactersOnly(formatNumber(characters))}>
         <Button variant="primary" size="large" isDisabled={!mayRun} onPress={run}>

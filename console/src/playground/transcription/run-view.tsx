@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { formatDuration, formatNumber, formatPercent } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { useFeed } from '../../live/feed.ts'
@@ -64,6 +65,7 @@ const RunStatus = ({ run, task }: { run: Run; task: ReturnType<typeof useTask>['
 
 export const RunView = ({ run }: { run: Run }) => {
   const texts = useTexts(transcriptionTexts)
+  const reasons = useReasons()
   const { sound } = run
   useEffect(() => () => sound.pause(), [sound])
   const { durationS, peaks, isUnplayable } = useSound(sound)
@@ -100,7 +102,7 @@ export const RunView = ({ run }: { run: Run }) => {
           {failure !== undefined && <FailureNote error={failure} />}
           {task?.status === 'failed' && (
             <Note kind="danger" role="alert">
-              {task.error?.message}
+              {task.error != null && reasons.ofTask(task.error)}
             </Note>
           )}
           {run.state === 'uploading' && (

@@ -3,6 +3,7 @@ import type { Quote } from '@kinora/client'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, type ReactNode } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { formatMoney, formatNumber } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { meQuery } from '../../shell/balance.tsx'
@@ -45,6 +46,7 @@ export const PriceBar = ({
   error,
 }: PriceBarProps) => {
   const texts = useTexts(videoTexts)
+  const reasons = useReasons()
   const { data: me } = useQuery(meQuery)
   const total = quotes?.reduce((sum, quote) => sum + quote.total_micros, 0)
   const currency = quotes?.[0]?.currency ?? me?.balance.currency ?? ''
@@ -70,7 +72,13 @@ export const PriceBar = ({
       {error}
       {!isOld && (missing > 0 || refusal != null) && (
         <div className={styles['refusal']} role="status">
-          <p>{missing > 0 ? texts.missingMoney(formatMoney(missing, currency)) : refusal?.message}</p>
+          <p>
+            {missing > 0
+              ? texts.missingMoney(formatMoney(missing, currency))
+              : refusal == null
+                ? null
+                : reasons.ofCode(refusal)}
+          </p>
           {missing > 0 && cheaper}
         </div>
       )}

@@ -87,9 +87,11 @@ export const texts = {
   steps: { accepted: 'Accepted', queued: 'Queued', generating: 'Generating', copying: 'Copying' },
   stepOf: (step: string) => `Step: ${step}`,
   place: (min: number, max: number) =>
-    max === 0 ? 'next' : min === max ? `${min + 1}. in the queue` : `${min + 1}. to ${max + 1}. in the queue`,
+    max === 0
+      ? 'Next in the queue'
+      : `Place ${min === max ? min + 1 : `${min + 1} to ${max + 1}`} in the queue`,
   timeLeft: (min: string, max: string) => (min === max ? `About ${max} left` : `${min} to ${max} left`),
-  noEstimate: 'No estimate yet',
+  noEstimate: (progress: number) => `${progress} % done, time left not known`,
   soFar: (time: string) => `${time} so far`,
   held: (amount: string) => `${amount} held`,
   paid: (amount: string) => `${amount} paid`,
@@ -110,12 +112,7 @@ export const texts = {
   openTask: 'Open task',
   playerTitle: (prompt: string) => `Video: ${prompt}`,
   code: {
-    title: 'Code of this form',
-    label: 'Language',
     dialect: 'Endpoint',
-    client: 'Kinora client',
-    cli: 'CLI',
-    copyName: (language: string) => `the ${language} code`,
     otherSeconds: (endpoint: string, range: string) =>
       `${endpoint} makes ${range}. Choose one of these for its code.`,
     otherSize: (endpoint: string, sizes: string) =>
@@ -125,8 +122,6 @@ export const texts = {
       `${endpoint} takes at most ${count(max, 'image', 'images')}.`,
     cliOther: 'The command has no options for these values. Use another language.',
     openAiOther: 'The openai packages have no call for this endpoint. Use another language.',
-    files: (names: string) => `The images are sent as files: ${names}.`,
-    keyHelp: 'KINORA_URL and KINORA_API_KEY are this address and a key of yours.',
   },
   compare: {
     start: 'Compare',

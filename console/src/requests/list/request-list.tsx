@@ -96,7 +96,7 @@ export const RequestList = ({ rows, search, current, onCurrent, onEnd }: Request
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => (isCompact ? cardHeight : lineHeight),
-    getItemKey: (index) => rows[index]?.id ?? index,
+    // Without keys of its own: a new function would measure all rows anew at each frame.
     overscan: 12,
     scrollMargin: top,
     scrollPaddingStart: 100,

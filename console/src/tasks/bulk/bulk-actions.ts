@@ -42,7 +42,7 @@ const run = async (action: BulkAction, row: TaskRow, isOperatorView: boolean): P
 
 export interface BulkFailure {
   row: TaskRow
-  message: string
+  error: unknown
 }
 
 const parallelMax = 4
@@ -65,7 +65,7 @@ export const runAll = async (
       } catch (error) {
         const isGone = action === 'remove' && isKinoraError(error) && error.code === 'task_not_found'
         if (isGone) done.push(row)
-        else failures.push({ row, message: error instanceof Error ? error.message : String(error) })
+        else failures.push({ row, error })
       }
       onProgress(done.length + failures.length)
     }

@@ -2,6 +2,7 @@
 import { Ban, RotateCw, Trash2, X } from 'lucide-react'
 import { useState } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { shortenId } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { useSession } from '../../session/session.ts'
@@ -133,6 +134,7 @@ interface BulkQuestionProps {
 
 const BulkQuestion = ({ question, isOperatorView, onConfirm, onClose }: BulkQuestionProps) => {
   const texts = useTexts(taskTexts)
+  const reasons = useReasons()
   const { action, rows, done, isBusy, failures } = question
   const price = sumPrices(action, rows)
   const words = texts.confirm[action]
@@ -165,9 +167,9 @@ const BulkQuestion = ({ question, isOperatorView, onConfirm, onClose }: BulkQues
         <Note kind="danger" role="alert">
           <p className="medium">{texts.confirm.failures(failures.length)}</p>
           <ul className={styles['failures']}>
-            {failures.slice(0, failuresShown).map(({ row, message }) => (
+            {failures.slice(0, failuresShown).map(({ row, error }) => (
               <li key={row.id}>
-                <span className="mono">{shortenId(row.id)}</span> {message}
+                <span className="mono">{shortenId(row.id)}</span> {reasons.ofError(error).message}
               </li>
             ))}
           </ul>

@@ -18,6 +18,8 @@ export interface TaskPage {
 
 /** The greatest page of the public API. */
 const pageSize = 100
+/** Of the newest tasks, which are read again and again. */
+export const headSize = 25
 
 /** How long a refused page has to wait, in seconds. */
 export const readPauseSeconds = (error: unknown): number | undefined =>
@@ -27,18 +29,19 @@ export const readPage = async (
   { isOperatorView, ownAccountId }: Scope,
   search: TaskSearch,
   cursor: string | null,
+  limit = pageSize,
 ): Promise<TaskPage> => {
   // The list says what a further page waits for, so the client does not wait by itself.
   const options = cursor === null ? {} : { maxRetries: 0 }
   if (isOperatorView) {
-    const params = { ...buildTaskParams(search, Date.now()), limit: pageSize }
+    const params = { ...buildTaskParams(search, Date.now()), limit }
     const { data, next } = await kinoraAdmin.tasks.list(
       { ...params, ...(cursor !== null && { cursor }) },
       options,
     )
     return { rows: data.map((task) => createOperatorRow(task, ownAccountId)), next }
   }
-  const params = { ...buildVideoParams(search, Date.now()), limit: pageSize, include: 'details' as const }
+  const params = { ...buildVideoParams(search, Date.now()), limit, include: 'details' as const }
   const page = await kinora.videos.list({ ...params, ...(cursor !== null && { after: cursor }) }, options)
   return { rows: page.data.map(createVideoRow), next: page.has_more ? page.last_id : null }
 }

@@ -13,7 +13,15 @@ import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } fro
 
 import { useConnection, useFeed } from '../../live/feed.ts'
 import type { TaskSearch } from '../filters.ts'
-import { patchRow, readPage, readPauseSeconds, readRow, type Scope, type TaskPage } from './read-tasks.ts'
+import {
+  headSize,
+  patchRow,
+  readPage,
+  readPauseSeconds,
+  readRow,
+  type Scope,
+  type TaskPage,
+} from './read-tasks.ts'
 import { isRunning, type TaskRow } from './task-row.ts'
 
 type Pages = InfiniteData<TaskPage, string | null>
@@ -82,16 +90,18 @@ export const useTaskRows = (scope: Scope, search: TaskSearch): TaskRows => {
     getNextPageParam: (page) => page.next,
     staleTime: 'static',
   })
+  const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.rows) ?? [], [pages.data])
+  const known = useMemo(() => new Map(rows.map((row) => [row.id, row])), [rows])
+  // One page is less work than a request for each.
+  const hasOldRunning = useMemo(() => rows.slice(headSize).some(isRunning), [rows])
   const head = useQuery({
     queryKey: headKey,
-    queryFn: () => readPage(scope, search, null),
+    queryFn: () => readPage(scope, search, null, hasOldRunning ? undefined : headSize),
     enabled: pages.data !== undefined,
     refetchInterval: state === 'lost' ? false : headMs,
     staleTime: headMs,
   })
 
-  const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.rows) ?? [], [pages.data])
-  const known = useMemo(() => new Map(rows.map((row) => [row.id, row])), [rows])
   const change = useCallback(
     (update: (row: TaskRow) => TaskRow | null) => {
       client.setQueryData<Pages>(JSON.parse(keyText) as QueryKey, (data) => updatePages(data, update))

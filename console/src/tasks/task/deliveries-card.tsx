@@ -2,12 +2,12 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { RotateCw } from 'lucide-react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { kinora } from '../../service.ts'
 import { hasScope, useSession } from '../../session/session.ts'
 import { Button, LinkButton } from '../../ui/button.tsx'
 import { Card } from '../../ui/card.tsx'
-import { describeError } from '../../ui/feedback.tsx'
 import { Tag } from '../../ui/status.tsx'
 import { showToast } from '../../ui/toast.tsx'
 import { Time } from '../../ui/values.tsx'
@@ -46,6 +46,7 @@ const urlsQuery = (id: string) =>
 
 export const DeliveriesCard = ({ view }: { view: TaskView }) => {
   const { deliveries: texts } = useTexts(taskTexts)
+  const reasons = useReasons()
   const session = useSession()
   const deliveries = collectDeliveries(view.steps)
   const mayManage = view.own !== null && hasScope(session, 'account')
@@ -59,7 +60,7 @@ export const DeliveriesCard = ({ view }: { view: TaskView }) => {
       await refreshTask(view.id)
     },
     onSuccess: () => showToast(texts.redelivered),
-    onError: (error) => showToast(describeError(error).message),
+    onError: (error) => showToast(reasons.ofError(error).message),
   })
   if (deliveries.length === 0) return null
   return (

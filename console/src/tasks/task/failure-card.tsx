@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { formatMoney } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { hasRole, hasScope, useSession } from '../../session/session.ts'
@@ -104,6 +105,9 @@ export const FailureCard = (props: FailureCardProps) => {
   const steps = useNextSteps(props)
   const { error, explanation, currency } = view
   const code = error?.code ?? 'upstream_error'
+  const reasons = useReasons()
+  const reason = explanation === null ? null : reasons.ofFailure(explanation, code, view.steps)
+  const cause = explained && reasons.ofCause(explained.cause)
   const charged = explanation?.charged_micros ?? view.capturedMicros ?? 0
   const returned = Math.max(0, view.holdMicros - charged)
   return (
@@ -112,13 +116,27 @@ export const FailureCard = (props: FailureCardProps) => {
         <h2 id="failure" className="title">
           {view.status === 'cancelled' ? texts.cancelled : texts.failed}
         </h2>
-        <p>{explanation?.cause ?? error?.message}</p>
-        {explanation !== null && <p className="soft">{explanation.what_to_do}</p>}
+        <p>{reason?.message ?? (error === null ? null : reasons.ofTask({ ...error, code }))}</p>
+        {reason?.hint !== undefined && <p className="soft">{reason.hint}</p>}
+        {reason?.original !== undefined && (
+          <p className="muted small-text" lang="en">
+            {reason.original}
+          </p>
+        )}
         {isExplaining && <Skeleton height={84} />}
-        {explained !== undefined && (
+        {explained !== undefined && cause !== undefined && (
           <div className={styles['operators']}>
-            <p>{explained.cause.text}</p>
-            {explained.fix !== null && <p className="soft">{explained.fix}</p>}
+            <p>{cause.message}</p>
+            {cause.original !== undefined && (
+              <p className="soft" lang="en">
+                {cause.original}
+              </p>
+            )}
+            {explained.fix !== null && (
+              <p className="soft" lang="en">
+                {explained.fix}
+              </p>
+            )}
           </div>
         )}
         {steps.length > 0 && (

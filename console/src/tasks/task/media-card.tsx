@@ -2,7 +2,7 @@
 import { Clapperboard, Download, Eye, Link2 } from 'lucide-react'
 import { useRef, useState, type ReactNode } from 'react'
 
-import { formatDate, formatDuration, formatNumber } from '../../i18n/format.ts'
+import { formatDate, formatDuration, formatNumber, formatTime } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { hasRole, useSession } from '../../session/session.ts'
 import { AnchorButton, Button } from '../../ui/button.tsx'
@@ -33,8 +33,11 @@ const Place = ({ size, children }: { size: string | null; children: ReactNode })
 
 const stages = ['accepted', 'queued', 'generating', 'copying'] as const
 
-const findStage = ({ steps }: TaskView): number => {
-  const current = steps.findLast(({ kind, ended_at: endedAt }) => endedAt === null && kind !== 'webhook')
+const findStep = ({ steps }: TaskView) =>
+  steps.findLast(({ kind, ended_at: endedAt }) => endedAt === null && kind !== 'webhook')
+
+const findStage = (view: TaskView): number => {
+  const current = findStep(view)
   if (current === undefined || current.kind === 'queue') return 1
   return current.kind === 'store' ? 3 : 2
 }
@@ -71,7 +74,7 @@ const Running = ({ view }: { view: TaskView }) => {
           )}
           <span>
             {left === undefined
-              ? texts.noEstimate
+              ? texts.noEstimate(formatTime(findStep(view)?.started_at ?? view.createdAt))
               : texts.left(formatDuration(left.min * 1_000), formatDuration(left.max * 1_000))}
           </span>
         </p>

@@ -3,6 +3,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Ban, Copy, ImagePlus, RotateCcw, Shuffle, SquareTerminal, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { commonTexts } from '../../i18n/common.ts'
 import { shortenId } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
@@ -99,6 +100,7 @@ const useActions = (view: TaskView, onAsk: (question: Question) => void) => {
 /** The provider may have a job of which we do not know. */
 const UnknownOutcome = ({ view, onAsk }: { view: TaskView; onAsk: (question: Question) => void }) => {
   const { resolve: texts } = useTexts(taskTexts)
+  const reasons = useReasons()
   const session = useSession()
   const notice = view.own?.video.notice
   const last = view.any?.task.provider_attempts.at(-1)
@@ -126,7 +128,7 @@ const UnknownOutcome = ({ view, onAsk }: { view: TaskView; onAsk: (question: Que
   }
   return notice === undefined ? null : (
     <Note kind="warning" role="status">
-      {notice.message}
+      {reasons.ofNotice(notice)}
     </Note>
   )
 }

@@ -2,13 +2,15 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { formatMoney, shortenId } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { queryClient } from '../../queries.ts'
 import { kinora, kinoraAdmin } from '../../service.ts'
+import { Note } from '../../ui/feedback.tsx'
 import { Confirm } from '../../ui/sheet.tsx'
 import { showToast } from '../../ui/toast.tsx'
-import { quoteAgain, runAgain } from './run-again.ts'
+import { prepareAgain, runAgain } from './run-again.ts'
 import { refreshTask, taskKey, type TaskView } from './task-data.ts'
 import { taskTexts } from './texts.ts'
 
@@ -29,23 +31,44 @@ const useOpenTask = () => {
 
 const Again = ({ view, onClose }: QuestionProps) => {
   const { again: texts } = useTexts(taskTexts)
+  const reasons = useReasons()
   const openTask = useOpenTask()
-  const quote = useQuery({
+  const navigate = useNavigate()
+  const { data: again, error: failure } = useQuery({
     queryKey: ['quote-again', view.id],
-    queryFn: () => quoteAgain(view),
+    queryFn: () => prepareAgain(view),
     retry: false,
     staleTime: 0,
   })
   const run = useMutation({
-    mutationFn: () => runAgain(view),
-    onSuccess: ({ id }) => {
+    mutationFn: async () => (again == null ? undefined : runAgain(again)),
+    onSuccess: (id) => {
+      if (id === undefined) return
       onClose()
       openTask(id)
     },
   })
-  const price = quote.data && formatMoney(quote.data.total_micros, quote.data.currency)
-  const refusal = quote.data?.refusal ?? null
-  const error = run.error ?? quote.error ?? (refusal === null ? null : new Error(refusal.message))
+  const price = again?.quote && formatMoney(again.quote.total_micros, again.quote.currency)
+  const refusal = again?.quote.refusal ?? null
+  const error = run.error ?? failure ?? (refusal === null ? null : new Error(reasons.ofCode(refusal)))
+  if (again === null)
+    return (
+      <Confirm
+        isOpen
+        isDangerous={false}
+        question={texts.question(view.model)}
+        action={texts.open}
+        isBusy={false}
+        error={null}
+        onConfirm={() => {
+          const { model, prompt } = view
+          void navigate({ to: '/playground/video', search: { model, ...(prompt !== null && { prompt }) } })
+        }}
+        onClose={onClose}
+      >
+        <p>{texts.needsFiles}</p>
+      </Confirm>
+    )
   return (
     <Confirm
       isOpen
@@ -58,6 +81,12 @@ const Again = ({ view, onClose }: QuestionProps) => {
       onClose={onClose}
     >
       <p>{view.remixOf === null ? texts.detail : texts.detailRemix}</p>
+      {again !== undefined && (again.files > 0 || again.characters.length > 0) && (
+        <Note kind="warning">
+          {again.files > 0 && <p>{texts.withoutFiles(again.files)}</p>}
+          {again.characters.length > 0 && <p>{texts.withoutCharacters(again.characters.join(', '))}</p>}
+        </Note>
+      )}
       <p className="soft">{price === undefined ? texts.reading : texts.price(price)}</p>
     </Confirm>
   )

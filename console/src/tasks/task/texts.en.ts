@@ -28,7 +28,14 @@ export const texts = {
   },
   again: {
     question: (model: string) => `Run this request again with ${model}?`,
-    detail: 'Model, prompt, length and size are the same. Reference images and other options are not kept.',
+    detail: 'Model, prompt, length, size, options and metadata are the same.',
+    withoutFiles: (files: number) =>
+      `Without its ${files === 1 ? 'reference file, which was' : `${files} reference files, which were`} deleted when the task ended.`,
+    withoutCharacters: (names: string) =>
+      `Without these characters, which were deleted or are not named in the prompt: ${names}.`,
+    needsFiles:
+      'This model needs a reference image, and the files of a task are deleted when it ends. Choose an image in the playground.',
+    open: 'Open the playground',
     detailRemix: 'It is a remix of the same video, with the same prompt and size.',
     price: (price: string) =>
       `The price is ${price}. It is held now, and charged when the video is completed.`,
@@ -81,7 +88,7 @@ export const texts = {
     position: (min: string, max: string) =>
       min === max ? `${min} waiting before it` : `${min} to ${max} waiting before it`,
     left: (min: string, max: string) => (min === max ? `About ${min} left` : `${min} to ${max} left`),
-    noEstimate: 'No estimate yet',
+    noEstimate: (since: string) => `Began at ${since}, time left not known`,
     percent: (value: number) => `${value} %`,
     progress: 'Progress',
   },

@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
 import { shortenId } from '../../i18n/format.ts'
 import { Time } from '../../ui/values.tsx'
 import { Poster } from './poster.tsx'
+import { RowLink } from './row-link.tsx'
 import { TaskCheckbox, TaskPrice, type TaskItemProps } from './task-line.tsx'
 import { Elapsed, TaskState } from './task-state.tsx'
 
@@ -26,15 +26,13 @@ export const TaskCard = memo((props: TaskItemProps) => {
         <TaskCheckbox {...props} />
       </span>
       <span role="cell" className={styles['text']}>
-        <Link
-          to="/tasks/$id"
-          params={{ id: row.id }}
-          preload={false}
+        <RowLink
+          id={row.id}
           className={`${styles['link']} ${styles['clamped']} ${row.prompt === null ? 'mono' : 'medium'}`}
           onFocus={() => props.onCurrent(index)}
         >
           {row.prompt ?? shortenId(row.id)}
-        </Link>
+        </RowLink>
         <span className="row between">
           <TaskState row={row} isLost={isLost} />
           <span className="muted small-text">

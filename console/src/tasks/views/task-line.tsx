@@ -1,12 +1,13 @@
-import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { formatMoney, shortenId } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { Money, Time } from '../../ui/values.tsx'
 import { isRunning, type TaskRow } from '../rows/task-row.ts'
 import { taskTexts } from '../texts.ts'
 import { Poster } from './poster.tsx'
+import { RowLink } from './row-link.tsx'
 import { Elapsed, TaskState } from './task-state.tsx'
 
 import styles from './task-list.module.css'
@@ -59,7 +60,9 @@ export const TaskPrice = ({ row }: { row: TaskRow }) => {
 export const TaskLine = memo((props: TaskItemProps) => {
   const { row, index, offset, isCurrent, isSelected, keyName, isLost, isOperatorView } = props
   const texts = useTexts(taskTexts)
+  const reasons = useReasons()
   const name = row.prompt ?? shortenId(row.id)
+  const reason = row.error === null || row.status !== 'failed' ? undefined : reasons.ofTask(row.error)
   return (
     <div
       role="row"
@@ -73,23 +76,21 @@ export const TaskLine = memo((props: TaskItemProps) => {
         <TaskCheckbox {...props} />
       </span>
       <span role="cell" className={styles['name']}>
-        <Link to="/tasks/$id" params={{ id: row.id }} preload={false} tabIndex={-1} aria-hidden>
+        <RowLink id={row.id} tabIndex={-1} aria-hidden>
           <Poster row={row} />
-        </Link>
+        </RowLink>
         <span className={styles['two']}>
-          <Link
-            to="/tasks/$id"
-            params={{ id: row.id }}
-            preload={false}
+          <RowLink
+            id={row.id}
             title={row.prompt ?? row.id}
             className={`${styles['link']} ${row.prompt === null ? 'mono' : 'medium'} ellipsis`}
             onFocus={() => props.onCurrent(index)}
           >
             {name}
-          </Link>
-          <span className="muted tiny-text ellipsis" title={row.error?.message ?? row.id}>
-            {row.error !== null && row.status === 'failed' ? (
-              row.error.message
+          </RowLink>
+          <span className="muted tiny-text ellipsis" title={reason ?? row.id}>
+            {reason !== undefined ? (
+              reason
             ) : row.prompt === null ? (
               row.kind === 'video' ? (
                 texts.video

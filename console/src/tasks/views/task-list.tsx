@@ -46,7 +46,7 @@ export const TaskList = (props: TaskViewProps) => {
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => (isCompact ? cardHeight : lineHeight),
-    getItemKey: (index) => rows[index]?.id ?? index,
+    // Without keys of its own: a new function would measure all rows anew at each frame.
     overscan: 10,
     scrollMargin: top,
     scrollPaddingStart: 100,

@@ -1,13 +1,14 @@
-import { Link } from '@tanstack/react-router'
 import { AudioLines, Ban, TriangleAlert } from 'lucide-react'
 import { memo } from 'react'
 
+import { useReasons } from '../../errors/use-reasons.ts'
 import { commonTexts } from '../../i18n/common.ts'
 import { formatDuration, shortenId } from '../../i18n/format.ts'
 import { useTexts } from '../../i18n/texts.ts'
 import { isRunning, type TaskRow } from '../rows/task-row.ts'
 import { taskTexts } from '../texts.ts'
 import { Poster } from './poster.tsx'
+import { RowLink } from './row-link.tsx'
 import { describePrice, TaskCheckbox, type TaskItemProps } from './task-line.tsx'
 import { describeLost } from './task-state.tsx'
 
@@ -23,6 +24,7 @@ interface TaskTileProps extends TaskItemProps {
 const Overlay = ({ row, isLost }: { row: TaskRow; isLost: boolean }) => {
   const texts = useTexts(taskTexts)
   const common = useTexts(commonTexts)
+  const reasons = useReasons()
   const { status, progress, queue } = row
   if (isRunning(row)) {
     const place = queue === null ? common.status.queued : texts.place(queue.min + 1, queue.max + 1)
@@ -45,7 +47,11 @@ const Overlay = ({ row, isLost }: { row: TaskRow; isLost: boolean }) => {
       <span className={styles['failure']}>
         {status === 'failed' ? <TriangleAlert aria-hidden /> : <Ban aria-hidden />}
         <span className={styles['reason']}>
-          {status === 'failed' ? (row.error?.message ?? common.status.failed) : common.status.cancelled}
+          {status === 'failed'
+            ? row.error === null
+              ? common.status.failed
+              : reasons.ofTask(row.error)
+            : common.status.cancelled}
         </span>
         {row.currency !== '' && (
           <span className="muted small-text">{texts.returned(describePrice(row))}</span>
@@ -82,10 +88,8 @@ export const TaskTile = memo((props: TaskTileProps) => {
       className={styles['tile']}
       style={{ width, transform: `translate(${left}px, ${offset}px)` }}
     >
-      <Link
-        to="/tasks/$id"
-        params={{ id: row.id }}
-        preload={false}
+      <RowLink
+        id={row.id}
         className={styles['link'] ?? ''}
         onFocus={() => props.onCurrent(index)}
         draggable={false}
@@ -102,7 +106,7 @@ export const TaskTile = memo((props: TaskTileProps) => {
           {row.prompt ?? shortenId(row.id)}
         </span>
         <Caption row={row} />
-      </Link>
+      </RowLink>
       <span className={styles['check']}>
         <TaskCheckbox {...props} />
       </span>

@@ -132,7 +132,13 @@ export const attentionCodes = [
   ...(['provider_credential_refused', 'provider_breaker_open', 'provider_budget_alert'] as const),
   ...(['provider_budget_spent', 'provider_unusable', 'task_waiting_long', 'tasks_past_deadline'] as const),
   ...(['polls_overdue', 'submits_unknown', 'holds_too_old', 'webhook_deliveries_failed'] as const),
-  ...(['webhook_endpoint_disabled', 'key_expires', 'model_shut_down', 'model_shuts_down'] as const),
+  ...([
+    'webhook_endpoint_failing',
+    'webhook_endpoint_disabled',
+    'key_expires',
+    'model_shut_down',
+    'model_shuts_down',
+  ] as const),
   ...([
     'ledger_violation',
     'ledger_audit_late',

@@ -31,6 +31,10 @@ export interface WebhookProblems {
   disabled: number
   disabledAccount: string | null
   disabledSince: Date | null
+  /** Endpoints that have failed for more than an hour, and are still tried. */
+  failing: number
+  failingAccount: string | null
+  failingSince: Date | null
   /** Deliveries that failed for good within the last 24 hours, as far as they were counted. */
   failed: number
   failedAccount: string | null
@@ -44,6 +48,9 @@ export const findWebhookProblems = async (database: Database): Promise<WebhookPr
     `with disabled as (
        select account_id, disabled_at from webhook_endpoints
         where kind = 'account' and disabled_reason in ('gone', 'failing') and disabled_at > now() - ${days(7)}
+     ), failing as (
+       select account_id, failing_since from webhook_endpoints
+        where kind = 'account' and disabled_at is null and failing_since < now() - interval '1 hour'
      ), failed as (
        select account_id, ended_at from webhook_deliveries
         where state = 'failed' and day >= (now() at time zone 'utc')::date - 5 and ended_at > now() - ${days(1)}
@@ -52,6 +59,9 @@ export const findWebhookProblems = async (database: Database): Promise<WebhookPr
      select (select count(*) from disabled) as disabled,
             (select account_id from disabled order by disabled_at desc limit 1) as "disabledAccount",
             (select min(disabled_at) from disabled) as "disabledSince",
+            (select count(*) from failing) as failing,
+            (select account_id from failing order by failing_since limit 1) as "failingAccount",
+            (select min(failing_since) from failing) as "failingSince",
             (select count(*) from failed) as failed,
             (select account_id from failed order by ended_at desc limit 1) as "failedAccount",
             (select min(ended_at) from failed) as "failedSince"`,
@@ -60,6 +70,7 @@ export const findWebhookProblems = async (database: Database): Promise<WebhookPr
   return (
     rows[0] ?? {
       ...{ disabled: 0, disabledAccount: null, disabledSince: null },
+      ...{ failing: 0, failingAccount: null, failingSince: null },
       ...{ failed: 0, failedAccount: null, failedSince: null },
     }
   )

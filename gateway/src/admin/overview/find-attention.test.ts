@@ -12,6 +12,7 @@ const slow: SlowFacts = {
   keys: [],
   webhooks: {
     ...{ disabled: 0, disabledAccount: null, disabledSince: null },
+    ...{ failing: 0, failingAccount: null, failingSince: null },
     ...{ failed: 0, failedAccount: null, failedSince: null },
   },
   removals: { removals: 0, since: null },
@@ -95,6 +96,11 @@ describe('is needed', () => {
       'for late removals',
       { slow: { ...slow, removals: { removals: 3, since: new Date(0) } } },
       ['ticket removals_waiting'],
+    ],
+    [
+      'for an endpoint of a customer that fails',
+      { slow: { ...slow, webhooks: { ...slow.webhooks, failing: 1, failingSince: new Date(0) } } },
+      ['notice webhook_endpoint_failing'],
     ],
     ['for a missing worker', { workerAge: undefined }, ['page worker_not_seen']],
     ['for a worker of a minute ago', { workerAge: 61 }, ['page worker_not_seen']],

@@ -184,6 +184,14 @@ const ofWebhooks = ({ slow: { webhooks } }: Facts): Attention[] => {
     const more = { ...account(webhooks.disabledAccount), since, count: webhooks.disabled }
     found.push(attention('webhook_endpoint_disabled', 'notice', title, text, more))
   }
+  if (webhooks.failing > 0) {
+    const title = numbered(webhooks.failing, 'webhook endpoint fails', 'webhook endpoints fail')
+    const text =
+      'Every attempt of the last hour failed. The customers miss events until their servers accept them.'
+    const since = secondsOrNull(webhooks.failingSince)
+    const more = { ...account(webhooks.failingAccount), since, count: webhooks.failing }
+    found.push(attention('webhook_endpoint_failing', 'notice', title, text, more))
+  }
   if (webhooks.failed > 0) {
     const title = `${numbered(webhooks.failed, 'webhook was', 'webhooks were')} not delivered`
     const text = 'All attempts of the last 24 hours failed. Customers can request them again.'

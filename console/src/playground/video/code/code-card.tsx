@@ -1,16 +1,13 @@
 /** The request of the form as code, in several languages and both dialects. */
 import { useState } from 'react'
-import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components/Tabs'
 
 import { useTexts } from '../../../i18n/texts.ts'
 import { Segmented } from '../../../ui/choice.tsx'
-import { Code } from '../../../ui/code.tsx'
+import { codeLanguages, CodePanels } from '../../code/code-panels.tsx'
 import { findProblems, type VideoForm } from '../form.ts'
 import { formatSize, readOffer, taskPath, videoPath, type Endpoint, type Offer } from '../offers.ts'
 import { videoTexts, type VideoTexts } from '../texts.ts'
-import { languages, readRequest, writeCode, type CodeRequest, type Language } from './write-code.ts'
-
-import styles from './code-card.module.css'
+import { readRequest, writeCode, type CodeRequest } from './write-code.ts'
 
 interface CodeCardProps {
   form: VideoForm
@@ -35,10 +32,6 @@ const describeObstacle = (form: VideoForm, offer: Offer, texts: VideoTexts): str
 export const CodeCard = ({ form, offer, remix }: CodeCardProps) => {
   const texts = useTexts(videoTexts)
   const [dialect, setDialect] = useState<Endpoint>(offer.endpoint)
-  const names: Record<Language, string> = {
-    ...{ curl: 'curl', typescript: 'TypeScript', python: 'Python' },
-    ...{ client: texts.code.client, cli: texts.code.cli },
-  }
   const other = readOffer(offer.model, offer.endpoint === videoPath ? taskPath : videoPath)
   const shown = other !== undefined && dialect === other.endpoint && remix === undefined ? other : offer
   const prompt = form.prompt.trim() === '' ? (texts.samples[0] ?? '') : form.prompt
@@ -51,45 +44,29 @@ export const CodeCard = ({ form, offer, remix }: CodeCardProps) => {
           fields: { prompt, ...(remix.size !== undefined && { size: remix.size }) },
         }
   const obstacle = remix === undefined ? describeObstacle(form, shown, texts) : undefined
+  const panels = codeLanguages.map((language) => ({
+    language,
+    code: (obstacle === undefined ? writeCode(request, language) : undefined) ?? {
+      none: obstacle ?? (language === 'cli' ? texts.code.cliOther : texts.code.openAiOther),
+    },
+  }))
   return (
-    <section className={styles['card']} aria-label={texts.code.title}>
-      <Tabs>
-        <div className={styles['head']}>
-          <TabList aria-label={texts.code.label} className={styles['tabs'] ?? ''}>
-            {languages.map((language) => (
-              <Tab key={language} id={language} className={styles['tab'] ?? ''}>
-                {names[language]}
-              </Tab>
-            ))}
-          </TabList>
-          {other !== undefined && remix === undefined && (
-            <Segmented
-              label={texts.code.dialect}
-              options={[offer.endpoint, other.endpoint].map((value) => ({
-                value,
-                label: <span className="mono">{value}</span>,
-              }))}
-              value={shown.endpoint}
-              onChange={setDialect}
-            />
-          )}
-        </div>
-        {languages.map((language) => {
-          const code = obstacle === undefined ? writeCode(request, language) : undefined
-          return (
-            <TabPanel key={language} id={language} className={styles['panel'] ?? ''}>
-              {code === undefined ? (
-                <p className={styles['none']}>
-                  {obstacle ?? (language === 'cli' ? texts.code.cliOther : texts.code.openAiOther)}
-                </p>
-              ) : (
-                <Code text={code} name={texts.code.copyName(names[language])} />
-              )}
-            </TabPanel>
-          )
-        })}
-      </Tabs>
-      <p className={styles['foot']}>{texts.code.keyHelp}</p>
-    </section>
+    <CodePanels
+      panels={panels}
+      aside={
+        other !== undefined &&
+        remix === undefined && (
+          <Segmented
+            label={texts.code.dialect}
+            options={[offer.endpoint, other.endpoint].map((value) => ({
+              value,
+              label: <span className="mono">{value}</span>,
+            }))}
+            value={shown.endpoint}
+            onChange={setDialect}
+          />
+        )
+      }
+    />
   )
 }

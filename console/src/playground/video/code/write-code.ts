@@ -2,11 +2,9 @@
 import { quoteForShell } from '@kinora/contract/samples/curl'
 import { python, typescript, writeLiteral } from '@kinora/contract/samples/notation'
 
+import type { CodeLanguage } from '../../code/code-panels.tsx'
 import { buildFields, type VideoForm } from '../form.ts'
 import { taskPath, type Offer } from '../offers.ts'
-
-export const languages = ['curl', 'typescript', 'python', 'client', 'cli'] as const
-export type Language = (typeof languages)[number]
 
 /** What the code sends. */
 export interface CodeRequest {
@@ -202,7 +200,7 @@ const writeCommand = ({ kind, sourceId, fields, images }: CodeRequest): string |
 }
 
 /** Undefined if the language has no call for the request. */
-export const writeCode = (request: CodeRequest, language: Language): string | undefined =>
+export const writeCode = (request: CodeRequest, language: CodeLanguage): string | undefined =>
   ({
     curl: writeCurl,
     typescript: writeOpenAiTypescript,

@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 
+import { useReasons } from '../../../errors/use-reasons.ts'
 import { formatDuration, formatMoney } from '../../../i18n/format.ts'
 import { useTexts } from '../../../i18n/texts.ts'
 import { queryClient } from '../../../queries.ts'
@@ -41,7 +42,7 @@ const useStep = ({ id, status, progress }: Run): Step => {
 }
 
 /** What is known about the end. */
-const describeEnd = ({ details, status }: Run, texts: VideoTexts): string => {
+const describeEnd = ({ details, status, progress }: Run, texts: VideoTexts): string => {
   const { queue_position: place, time_left_seconds: left } = details ?? {}
   if (place !== undefined) return texts.place(place.min, place.max)
   if (left !== undefined)
@@ -49,7 +50,7 @@ const describeEnd = ({ details, status }: Run, texts: VideoTexts): string => {
       formatDuration(Math.max(1, left.min) * 1_000),
       formatDuration(Math.max(1, left.max) * 1_000),
     )
-  return status === 'pending' || status === 'queued' ? texts.place(0, 0) : texts.noEstimate
+  return status === 'pending' || status === 'queued' ? texts.place(0, 0) : texts.noEstimate(progress)
 }
 
 const StepBar = ({ step, progress }: { step: Step; progress: number }) => {
@@ -132,6 +133,7 @@ export const Pending = ({ run }: { run: Run }) => {
 
 export const RunProgress = ({ run }: { run: Run }) => {
   const texts = useTexts(videoTexts)
+  const reasons = useReasons()
   const now = useNow()
   const step = useStep(run)
   const { details } = run
@@ -162,7 +164,7 @@ export const RunProgress = ({ run }: { run: Run }) => {
             </Link>
           </span>
         </div>
-        {run.notice !== undefined && <p className="fair small-text">{run.notice.message}</p>}
+        {run.notice !== undefined && <p className="fair small-text">{reasons.ofNotice(run.notice)}</p>}
       </div>
     </li>
   )

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowRight, Download, ImageUp, RotateCw, Shuffle, X } from 'lucide-react'
 
+import { useReasons } from '../../../errors/use-reasons.ts'
 import { formatDuration, formatMoney } from '../../../i18n/format.ts'
 import { useTexts } from '../../../i18n/texts.ts'
 import { AnchorButton, Button, LinkButton } from '../../../ui/button.tsx'
@@ -21,10 +22,15 @@ interface RunResultProps {
 
 const Failure = ({ run, onEdit }: RunResultProps) => {
   const texts = useTexts(videoTexts)
+  const reasons = useReasons()
   const { data, isPending } = useQuery(timelineQuery(run.id, run.status))
   const why = data?.explanation ?? undefined
   if (isPending) return <Skeleton height={88} />
   const charged = why ?? run.details
+  const reason =
+    why === undefined
+      ? run.error && { message: reasons.ofTask(run.error), hint: undefined }
+      : reasons.ofFailure(why, run.error?.code ?? 'upstream_error', data?.steps)
   const micros = why?.charged_micros ?? run.details?.captured_micros ?? 0
   return (
     <Note
@@ -35,8 +41,8 @@ const Failure = ({ run, onEdit }: RunResultProps) => {
         </Button>
       }
     >
-      <p className="medium">{why?.cause ?? run.error?.message ?? texts.failedTitle}</p>
-      {why !== undefined && <p>{why.what_to_do}</p>}
+      <p className="medium">{reason?.message ?? texts.failedTitle}</p>
+      {reason?.hint !== undefined && <p>{reason.hint}</p>}
       <p className="small-text">
         {charged !== undefined && texts.failedPaid(formatMoney(micros, charged.currency))}{' '}
         {why?.is_repeat_safe === true && texts.repeatSafe}

@@ -1,0 +1,6 @@
+import { defineTexts } from '../i18n/texts.ts'
+
+export const healthTexts = defineTexts<typeof import('./texts.en.ts').texts>({
+  en: () => import('./texts.en.ts'),
+  zh: () => import('./texts.zh.ts'),
+})
