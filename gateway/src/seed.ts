@@ -8,10 +8,10 @@ import { findAccountByName, insertAccount, insertKey, type NewKey } from './auth
 import { createKeyText, hashKey, hintOf, type KeyKind } from './auth/key-text.ts'
 import { openWallet, postMovements, upsertSubscription } from './billing/ledger/ledger-store.ts'
 import { ConfigError, type Config } from './config.ts'
+import { uuidV7 } from './platform/ids/uuid.ts'
 import { createLog } from './platform/log.ts'
 import { assertMigrated } from './platform/migrate.ts'
 import { assertUsable, connectPostgres, type Postgres } from './platform/postgres.ts'
-import { uuidV7 } from './platform/uuid.ts'
 import { referenceModels } from './provider-config/reference-models.ts'
 import { recordCurrency } from './settings/currency-store.ts'
 

@@ -7,7 +7,12 @@ export const wallClockFiles = {
   'times that are stored or shown, and the days and ids made of them': [
     ...['admin/audit-log/audit.ts', 'admin/providers/present-health.ts'],
     'admin/tasks/list-request-errors.ts',
-    ...['billing/metering/meter.ts', 'chat/chat-audio.ts', 'http/completed-request.ts', 'platform/uuid.ts'],
+    ...[
+      'billing/metering/meter.ts',
+      'chat/chat-audio.ts',
+      'http/completed-request.ts',
+      'platform/ids/uuid.ts',
+    ],
     ...['providers/ai-sdk/ai-sdk-video.ts', 'providers/openai/openai-dialogue.ts', 'seed.ts'],
     ...['rate-limits/rate-limit.ts', 'transcription-tasks/lifecycle/admit-recording.ts'],
     ...['usage/read-usage.ts', 'videos/lifecycle/submit-video.ts', 'videos/queue/candidate.ts'],

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { settings } from '@kinora/gateway/config'
 import { expect, test } from 'vitest'
 
-import { cellDigits, cellText } from '../../gateway/src/platform/cell.ts'
+import { cellDigits, cellText } from '../../gateway/src/platform/ids/cell.ts'
 import { costs, largest, planFor, scales } from './plan.ts'
 import { alsoMeasured, assumed, measured } from './task-costs.ts'
 

@@ -15,7 +15,7 @@ import { postMovements } from '../billing/ledger/ledger-store.ts'
 import { insertAccountMovement } from '../billing/ledger/movement-store.ts'
 import { insertRefund } from '../billing/ledger/refund-store.ts'
 import { setKeyLimits } from '../billing/spending/spending-store.ts'
-import { uuidV7 } from '../platform/uuid.ts'
+import { uuidV7 } from '../platform/ids/uuid.ts'
 import { insertStoredFiles } from '../storage/stored-file-store.ts'
 import { previewArchive, takeArchive } from './take-archive.ts'
 

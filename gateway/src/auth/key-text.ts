@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib'
 
 import { operatorKeyPrefix } from '@kinora/contract/operator-key'
 
-import { cellText, randomTextOfCell } from '../platform/cell.ts'
+import { cellText, randomTextOfCell } from '../platform/ids/cell.ts'
 import type { Secret } from '../platform/secret.ts'
 import { base62 } from '../platform/text/random-text.ts'
 

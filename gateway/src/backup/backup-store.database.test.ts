@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/kit/database.ts'
 import { acceptedAt, daysAgo, recordingAt } from '../../test/kit/expired.ts'
 import { createAccount, createKey } from '../../test/kit/factories.ts'
-import { uuidV7 } from '../platform/uuid.ts'
+import { uuidV7 } from '../platform/ids/uuid.ts'
 import { insertStoredFiles } from '../storage/stored-file-store.ts'
 import {
   collectStatistics,

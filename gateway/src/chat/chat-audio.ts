@@ -16,9 +16,9 @@ import type { EventStream } from '../http/sse.ts'
 import { readMetadata } from '../metadata/read-metadata.ts'
 import { deprecationHeaders } from '../models/deprecation.ts'
 import type { ChatModel } from '../models/model.ts'
+import { uuidV7 } from '../platform/ids/uuid.ts'
 import { createDeferredAbort } from '../platform/streams/deferred-abort.ts'
 import { withFinalizer } from '../platform/streams/with-finalizer.ts'
-import { uuidV7 } from '../platform/uuid.ts'
 import type {
   DialogueJob,
   DialogueMessage,

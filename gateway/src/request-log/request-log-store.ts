@@ -1,6 +1,6 @@
 import type { CompletedRequest } from '../http/completed-request.ts'
+import { timeOfRequestId } from '../platform/ids/request-id.ts'
 import type { Database } from '../platform/postgres.ts'
-import { timeOfRequestId } from '../platform/request-id.ts'
 
 /** In the order of the columns below. */
 const written = [

@@ -9,7 +9,7 @@ import { createDatabase, type TestDatabase } from '../../test/kit/database.ts'
 import { acceptedAt, clearingOf, daysAgo, recordingAt } from '../../test/kit/expired.ts'
 import { createAccount, createKey, endTask } from '../../test/kit/factories.ts'
 import { dispatchTick } from '../../test/kit/queue.ts'
-import { uuidV7 } from '../platform/uuid.ts'
+import { uuidV7 } from '../platform/ids/uuid.ts'
 import { deleteOldHealth } from '../routing/route-health-store.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import {

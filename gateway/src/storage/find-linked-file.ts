@@ -1,7 +1,7 @@
 import { ApiError } from '@kinora/contract/errors'
 
+import { timeOfUuidV7 } from '../platform/ids/uuid.ts'
 import type { Database } from '../platform/postgres.ts'
-import { timeOfUuidV7 } from '../platform/uuid.ts'
 import { assertUnexpired } from './send-file.ts'
 import type { LinkSigner } from './signed-link.ts'
 import { findStoredFile, type StoredFile } from './stored-file-store.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
+import { uuidV7 } from '../platform/ids/uuid.ts'
 import { Secret } from '../platform/secret.ts'
-import { uuidV7 } from '../platform/uuid.ts'
 import { createLinkSigner } from './signed-link.ts'
 
 const secret = new Secret('one')

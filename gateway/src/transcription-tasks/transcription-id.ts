@@ -1,5 +1,5 @@
 /** Ids of transcription tasks. They contain the creation time, which determines the partition. */
-import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/uuid.ts'
+import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/ids/uuid.ts'
 
 const prefix = 'transcription_'
 /** Adding a second must not exceed the four-digit years that PostgreSQL can parse. */

@@ -2,8 +2,8 @@
  * Task ids contain their creation time and their cell: an id leads to its partition without a lookup, and a malformed id is
  * refused without a query. Ids are not secrets.
  */
-import { cellText, randomTextOfCell } from '../platform/cell.ts'
-import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/uuid.ts'
+import { cellText, randomTextOfCell } from '../platform/ids/cell.ts'
+import { timeOfUuidV7, uuidV7, uuidV7At } from '../platform/ids/uuid.ts'
 
 const randomLength = 14
 

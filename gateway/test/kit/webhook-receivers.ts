@@ -2,10 +2,10 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import type { Postgres } from '../../src/platform/postgres.ts'
 import { sealSecret } from '../../src/platform/sealed-secret.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createWebhookSecret, webhookSecretOwner } from '../../src/webhooks/signing/webhook-secret.ts'
 import { linkSecret } from './factories.ts'
 import { listenForTest } from './listen-for-test.ts'

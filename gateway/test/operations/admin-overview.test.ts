@@ -5,7 +5,7 @@ import { adminOperations } from '@kinora/contract/admin-operations'
 import type { Attention, Overview } from '@kinora/contract/operations/admin/overview'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { uuidV7 } from '../../src/platform/uuid.ts'
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import { acceptedAt } from '../kit/expired.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'
 import { createOperator, type Operator } from '../kit/operator.ts'

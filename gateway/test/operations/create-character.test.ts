@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { insertCharacter } from '../../src/characters/character-store.ts'
-import { uuidV7 } from '../../src/platform/uuid.ts'
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import type { StoredFile } from '../../src/storage/stored-file-store.ts'
 import { ask, askJson, expectProblem, form, pixel, pixelBytes } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'

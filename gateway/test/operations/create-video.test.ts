@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import type { ErrorCode } from '@kinora/contract/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { uuidV7 } from '../../src/platform/uuid.ts'
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import { referencesOfTask } from '../../src/storage/stored-file-store.ts'
 import {
   ask,

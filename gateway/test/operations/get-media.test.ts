@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import { Secret } from '../../src/platform/secret.ts'
-import { uuidV7 } from '../../src/platform/uuid.ts'
 import { createLinkSigner } from '../../src/storage/signed-link.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import {

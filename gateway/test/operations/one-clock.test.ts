@@ -1,7 +1,7 @@
 /** The time in an id is the creation time of its row, also if the clock of this process differs from the database's. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
-import { timeOfUuidV7 } from '../../src/platform/uuid.ts'
+import { timeOfUuidV7 } from '../../src/platform/ids/uuid.ts'
 import { createdAtOfTranscription } from '../../src/transcription-tasks/transcription-id.ts'
 import { timeOfTaskId } from '../../src/videos/task-id.ts'
 import { ask, askJson, pixelUri } from '../kit/answers.ts'

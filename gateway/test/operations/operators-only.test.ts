@@ -11,7 +11,7 @@ import { operatorRoles, type OperatorRole } from '@kinora/contract/operator-key'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { deleteKey } from '../../src/auth/key-store.ts'
-import { createRequestId } from '../../src/platform/request-id.ts'
+import { createRequestId } from '../../src/platform/ids/request-id.ts'
 import { insertRequests } from '../../src/request-log/request-log-store.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { completeTask, createAccount, createKey, endTask, subscribe } from '../kit/factories.ts'

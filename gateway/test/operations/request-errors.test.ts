@@ -1,7 +1,7 @@
 /** Errors by cause, and the filters of the request log that lead to them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { createRequestId } from '../../src/platform/request-id.ts'
+import { createRequestId } from '../../src/platform/ids/request-id.ts'
 import { insertRequests } from '../../src/request-log/request-log-store.ts'
 import { expectProblem } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'

@@ -4,7 +4,7 @@ import { operations } from '@kinora/contract/operations'
 import Schema from 'typebox/schema'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { uuidV7, uuidV7At } from '../../src/platform/uuid.ts'
+import { uuidV7, uuidV7At } from '../../src/platform/ids/uuid.ts'
 import { ask, askJson, expectProblem } from '../kit/answers.ts'
 import { acceptedAt, daysAgo } from '../kit/expired.ts'
 import { createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'

@@ -5,7 +5,7 @@ import { eventTypeNames, eventTypes } from '@kinora/contract/webhook-events'
 import Schema from 'typebox/schema'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { uuidV7 } from '../../src/platform/uuid.ts'
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import { ask, askJson, expectProblem, type Answer } from '../kit/answers.ts'
 import { acceptedAt, daysAgo } from '../kit/expired.ts'
 import { createAccount, createKey, endTask, type TestKey } from '../kit/factories.ts'

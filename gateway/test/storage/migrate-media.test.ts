@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { migrateMedia, type MediaMigration } from '../../src/media-maintenance/migrate-media.ts'
-import { uuidV7 } from '../../src/platform/uuid.ts'
+import { uuidV7 } from '../../src/platform/ids/uuid.ts'
 import { createFallbackMediaStore } from '../../src/storage/fallback-media-store.ts'
 import { createStores } from '../../src/storage/open-storage.ts'
 import type { MediaStore } from '../../src/storage/port/media-store.ts'

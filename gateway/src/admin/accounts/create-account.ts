@@ -1,8 +1,8 @@
 import type { adminOperations } from '@kinora/contract/admin-operations'
 import { AccountBody } from '@kinora/contract/operations/admin/accounts'
 
+import { uuidV7 } from '../../platform/ids/uuid.ts'
 import type { Postgres } from '../../platform/postgres.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
 import type { AdminHandler } from '../admin-call.ts'
 import { notFound } from '../given-id.ts'
 import { readAmounts } from '../read-amounts.ts'

@@ -1,8 +1,8 @@
 /** Movements without a task: top-ups, adjustments, the grants of subscription cycles, and expiries. */
 import { ApiError } from '@kinora/contract/errors'
 
+import { uuidV7 } from '../../platform/ids/uuid.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
 import { formatAmount, type Wallet } from '../money/money.ts'
 import { lockWallet, openWallet, postMovements, type WalletState } from './ledger-store.ts'
 import {

@@ -2,8 +2,8 @@
 import type { PriceLine, Receipt } from '@kinora/contract/operations/account'
 
 import { priceUnits } from '../../models/price-rule.ts'
+import { timeOfUuidV7 } from '../../platform/ids/uuid.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { timeOfUuidV7 } from '../../platform/uuid.ts'
 import { formatQuantity, type Price } from '../prices/price.ts'
 import { findCharged, receiptEntries, type Charged } from './receipt-store.ts'
 import { listRefunds } from './refund-store.ts'

@@ -9,9 +9,9 @@ import type { Caller } from '../../auth/caller.ts'
 import type { ModelConfig } from '../../models/model.ts'
 import type { PriceRule } from '../../models/price-rule.ts'
 import { batch, fulfilled, rejected, splitOnLockTimeout } from '../../platform/batch.ts'
+import { createRequestId, timeOfRequestId } from '../../platform/ids/request-id.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Database, Postgres } from '../../platform/postgres.ts'
-import { createRequestId, timeOfRequestId } from '../../platform/request-id.ts'
 import { holdForRequests } from '../ledger/ledger-store.ts'
 import {
   extendLeases,

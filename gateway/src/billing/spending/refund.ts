@@ -4,8 +4,8 @@
  */
 import { ApiError } from '@kinora/contract/errors'
 
+import { uuidV7 } from '../../platform/ids/uuid.ts'
 import type { Database } from '../../platform/postgres.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
 import { lockWallet, postMovements, type WalletState } from '../ledger/ledger-store.ts'
 import {
   findAccountMovement,

@@ -16,10 +16,10 @@ import { overloaded, type WaitingCreates } from '../../admission/waiting-creates
 import type { Authenticate } from '../../auth/authenticate.ts'
 import { isAddressAllowed } from '../../auth/caller.ts'
 import type { AllowedHosts } from '../../platform/allowed-hosts.ts'
+import { createRequestId } from '../../platform/ids/request-id.ts'
 import type { Log } from '../../platform/log.ts'
 import { measure } from '../../platform/metrics/metrics.ts'
 import { countRejection } from '../../platform/metrics/rejections.ts'
-import { createRequestId } from '../../platform/request-id.ts'
 import { rateLimitHeaders, type LimitStanding, type RateLimit } from '../../rate-limits/rate-limit.ts'
 import { discardBody } from '../body/receive-body.ts'
 import {

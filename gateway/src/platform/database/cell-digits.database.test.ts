@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createDatabase, type TestDatabase } from '../../../test/kit/database.ts'
-import { cellDigits } from '../cell.ts'
-import { timeOfUuidV7 } from '../uuid.ts'
+import { cellDigits } from '../ids/cell.ts'
+import { timeOfUuidV7 } from '../ids/uuid.ts'
 
 let database: TestDatabase
 beforeAll(async () => (database = await createDatabase()))

@@ -10,11 +10,11 @@ import { Readable } from 'node:stream'
 
 import { taskErrors, type TaskErrorCode } from '@kinora/contract/task-errors'
 
+import { uuidV7 } from '../../platform/ids/uuid.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Postgres } from '../../platform/postgres.ts'
 import { atWatchedRate, watchRate, type MinimumRate } from '../../platform/streams/minimum-rate.ts'
 import { withSpan } from '../../platform/tracing/tracing.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
 import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../providers/port/failure.ts'
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'

@@ -3,7 +3,7 @@ import type { operations } from '@kinora/contract/operations'
 
 import { lockCallingKey } from '../../account/keys/manage-keys.ts'
 import type { SelfServiceHandler } from '../../account/self-service-call.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
+import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { createSealedSecret } from '../signing/webhook-secret.ts'
 import { addEndpoint, findEndpoint, listEndpoints } from './endpoint-store.ts'
 import { assertUrl, type EndpointDependencies } from './manage-endpoints.ts'

@@ -9,7 +9,7 @@ import { eventTypeNames } from '@kinora/contract/webhook-events'
 import type { SelfServiceHandler } from '../../account/self-service-call.ts'
 import { notFound } from '../../admin/given-id.ts'
 import type { Call } from '../../http/call.ts'
-import { cellDigits } from '../../platform/cell.ts'
+import { cellDigits } from '../../platform/ids/cell.ts'
 import type { Database } from '../../platform/postgres.ts'
 import { dayOfDelivery } from '../log/delivery-id.ts'
 import {

@@ -1,5 +1,5 @@
 /** Ids of deliveries are UUIDs of version 7, whose time determines the partition. */
-import { timeOfUuidV7 } from '../../platform/uuid.ts'
+import { timeOfUuidV7 } from '../../platform/ids/uuid.ts'
 
 /** The database reads years up to 9999. */
 const yearMax = 9_998

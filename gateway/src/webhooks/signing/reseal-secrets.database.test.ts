@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { createDatabase, type TestDatabase } from '../../../test/kit/database.ts'
 import { createAccount } from '../../../test/kit/factories.ts'
+import { uuidV7 } from '../../platform/ids/uuid.ts'
 import { createLog } from '../../platform/log.ts'
 import { openSecret, sealSecret } from '../../platform/sealed-secret.ts'
 import { Secret } from '../../platform/secret.ts'
-import { uuidV7 } from '../../platform/uuid.ts'
 import { resealWebhookSecrets } from './reseal-secrets.ts'
 import { createWebhookSecret, webhookSecretOwner } from './webhook-secret.ts'
 

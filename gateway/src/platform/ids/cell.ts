@@ -2,7 +2,7 @@
  * Every key, and every id that may come back to the service, has the number of the cell that made it: of one installation
  * among several that serve the same API (docs/cells.md). There is one cell so far. What has another number is unknown here.
  */
-import { base62, randomText } from './text/random-text.ts'
+import { base62, randomText } from '../text/random-text.ts'
 
 const cell = 0
 

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 
-import { createKeyText, isKeyText } from '../auth/key-text.ts'
+import { createKeyText, isKeyText } from '../../auth/key-text.ts'
 import {
   createTranscriptionId,
   dayOfTranscription,
   transcriptionIdAt,
-} from '../transcription-tasks/transcription-id.ts'
+} from '../../transcription-tasks/transcription-id.ts'
 import {
   createModelTaskId,
   createRemixTaskId,
   createUuidTaskId,
   taskIdAt,
   timeOfTaskId,
-} from '../videos/task-id.ts'
-import { dayOfDelivery } from '../webhooks/log/delivery-id.ts'
+} from '../../videos/task-id.ts'
+import { dayOfDelivery } from '../../webhooks/log/delivery-id.ts'
+import { base62 } from '../text/random-text.ts'
 import { cellDigits, cellText } from './cell.ts'
 import { createRequestId, timeOfRequestId } from './request-id.ts'
-import { base62 } from './text/random-text.ts'
 import { timeOfUuidV7, uuidV7 } from './uuid.ts'
 
 const atMs = Date.UTC(2026, 0, 31)
