@@ -17,6 +17,7 @@ import { collectGarbage, collectGarbageIn, memoryKibOf } from '../measure/memory
 import { profileDirectory } from '../measure/profile.ts'
 import { startWaitingClients } from './clients.ts'
 import type { HoldReport } from './hold-clients.ts'
+import { manyClients } from './many-clients.ts'
 
 export interface WaitingOptions {
   /** Clients of each kind. Each task has one of each. */
@@ -52,12 +53,6 @@ export interface WaitingFigures {
 const jobMs = 10_000_000
 const waitingWithinMs = 1_200_000
 const isProfiling = profileDirectory() !== undefined
-
-const raised = {
-  LIMIT_CONNECTIONS: '30000',
-  LIMIT_CONNECTIONS_PER_ADDRESS: '30000',
-  LIMIT_REQUESTS_IN_FLIGHT: 'address=30000,key=30000,account=30000,total=30000',
-}
 
 /** Sends status reads of other tasks at a steady rate, whether or not earlier ones were answered. */
 const measureOthers = async (
@@ -97,7 +92,7 @@ export const measureWaiting = async (options: WaitingOptions): Promise<WaitingFi
   const collectedFile = join(directory.path, 'collected')
   await using bench = await startBenchStack({
     providerSettings: { slots: 100_000, pollIntervalMsMin: 2_000, pollIntervalMsMax: 15_000 },
-    environment: { ...raised, ...(!isProfiling && collectGarbageIn(collectedFile)) },
+    environment: { ...manyClients, ...(!isProfiling && collectGarbageIn(collectedFile)) },
   })
   const { stack, keys, origin } = bench
   const [api] = stack.apis
