@@ -7,7 +7,7 @@ import { measureWaiting } from './waiting.ts'
 
 test('the cost of clients that wait', async () => {
   const settings = options(
-    { clients: 9_900, windowMs: 20_000, othersPerSecond: 100 },
+    { clients: 9_900, windowMs: 10_000, othersPerSecond: 100 },
     { clients: 300, windowMs: 3_000, othersPerSecond: 50 },
   )
   const figures = await measureWaiting(settings)

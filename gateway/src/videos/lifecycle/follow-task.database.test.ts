@@ -33,21 +33,21 @@ const addEvent = (taskId: string, id: number, kind: TaskEvent['kind'] = 'progres
 
 /** Watchers of one process, whose statements are counted and may fail. */
 const startProcess = async () => {
-  const statements = { looks: 0, looksEnded: 0, reads: 0, tasksRead: 0 }
-  let failing = 0
+  const statements = { looks: 0, looksEnded: 0, reads: 0, readsEnded: 0, tasksRead: 0 }
+  let failing: 'look' | 'read' | undefined
   let notify: (ids: string[]) => void = () => undefined
   const database: Database = {
     query: (text, values = []) => {
       const isLook = text.includes('pg_snapshot_xmin')
       statements[isLook ? 'looks' : 'reads'] += 1
       if (!isLook) statements.tasksRead += (values[1] as string[]).length
-      const isFailing = failing > 0
-      if (isFailing) failing -= 1
+      const isFailing = failing === (isLook ? 'look' : 'read')
+      if (isFailing) failing = undefined
       const result: ReturnType<Database['query']> = isFailing
         ? Promise.reject(new Error('failure of the test'))
         : shared.postgres.query(text, values)
       return result.finally(() => {
-        if (isLook) statements.looksEnded += 1
+        statements[isLook ? 'looksEnded' : 'readsEnded'] += 1
       }) as never
     },
   }
@@ -62,8 +62,10 @@ const startProcess = async () => {
   return {
     ...{ watch, follow, stop, statements },
     notify: (ids: string[]) => notify(ids),
-    fail: (times: number) => {
-      failing = times
+    /** Until all reads that were requested have ended. */
+    untilRead: () => expect.poll(() => statements.reads - statements.readsEnded).toBe(0),
+    failNext: (statement: 'look' | 'read') => {
+      failing = statement
     },
     /** Lets the interval pass, and waits until the statement that looks for changes has ended. */
     look: async () => {
@@ -91,6 +93,7 @@ test('3,000 watched tasks that do not change cost one statement per interval', a
   await addEvent(last.id, 1)
   process.notify([last.id])
   await expect.poll(() => last.received).toEqual([1])
+  await process.untilRead()
   const before = { ...process.statements }
   for (let times = 0; times < 5; times += 1) await process.look()
   // The change of before may be found once more.
@@ -131,20 +134,22 @@ test('an event without a notification is found by the next look, also that of an
   expect(second.received).toEqual([1])
 })
 
-test('every watcher gets each event after its own once, in order, although reads fail', async () => {
+test('every watcher gets each event after its own once, in order, although a read and a look fail', async () => {
   await using process = await startProcess()
   const watched = watchOne(process)
-  await process.look()
-  for (let id = 1; id <= 3; id += 1) await addEvent(watched.id, id)
-  process.fail(1)
-  process.notify([watched.id])
-  await vi.waitUntil(() => process.statements.reads >= 2)
-  // Nothing was received, and nothing says so to the process but the failure itself.
   const later: number[] = []
   process.watch(watched, 2, ({ id }) => later.push(id))
-  process.fail(1)
   await process.look()
+  await process.untilRead()
+  for (let id = 1; id <= 3; id += 1) await addEvent(watched.id, id)
+  process.failNext('look')
   await process.look()
+  // The second look finds the events, but they are not read.
+  process.failNext('read')
+  const { reads } = process.statements
+  await process.look()
+  await expect.poll(() => process.statements.readsEnded).toBe(reads + 1)
+  expect([watched.received, later]).toEqual([[], []])
   await process.look()
   await expect.poll(() => [watched.received, later]).toEqual([[1, 2, 3], [3]])
 })
@@ -155,7 +160,7 @@ test('after a loss of the connection for notifications, one statement finds what
   const [changed] = watched
   if (changed === undefined) throw new Error('nothing is watched')
   await process.look()
-  await vi.waitUntil(() => process.statements.reads > 0)
+  await process.untilRead()
   await addEvent(changed.id, 1)
   const { looks } = process.statements
   process.notify([])
