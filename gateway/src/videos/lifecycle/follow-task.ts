@@ -54,6 +54,7 @@ export const refusalIn = ({ reason }: AbortSignal): ApiError | undefined =>
 
 const createFollowOn = (watch: WatchTask): FollowTask =>
   async function* follow(task, afterEventId, signal) {
+    // A task has about a hundred events, so those that wait for a slow reader are few.
     const waiting: TaskEvent[] = []
     let wake = () => {}
     const onAbort = () => wake()
