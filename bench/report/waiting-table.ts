@@ -57,16 +57,23 @@ const memoryRows = (): string[] =>
     return [`| ${state} | ${cells.join(' | ')} |`]
   })
 
-export const waitingTable = (): string =>
-  [
-    '| | stream, resident KiB | of it heap | long poll, resident KiB | of it heap |',
-    '|---|---|---|---|---|',
-    ...memoryRows(),
-    '',
-    '| | clients | CPU: API | PostgreSQL | changes received per second | others: p50, ms | p99, ms | p99, compared with no clients |',
-    '|---|---|---|---|---|---|---|---|',
-    ...windowRows(),
-  ].join('\n')
+/** Only what was measured. */
+export const waitingTable = (): string => {
+  const tables = [
+    {
+      head: '| | stream, resident KiB | of it heap | long poll, resident KiB | of it heap |\n|---|---|---|---|---|',
+      rows: memoryRows(),
+    },
+    {
+      head: '| | clients | CPU: API | PostgreSQL | changes received per second | others: p50, ms | p99, ms | p99, compared with no clients |\n|---|---|---|---|---|---|---|---|',
+      rows: windowRows(),
+    },
+  ]
+  return tables
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ head, rows }) => [head, ...rows].join('\n'))
+    .join('\n\n')
+}
 
 /** Undefined if nothing was measured yet. */
 export const waitingChart = (): string | undefined => {
