@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { measureWaitingCosts } from './waiting-costs.ts'
 
 /** Raise a figure only for a reason; lower it when the cost is lower. */
-const recordedHeapKib = { streams: 12, polls: 14 }
+const recordedHeapKib = { streams: 17, polls: 21 }
 const tolerance = 1.25
 
 test('clients that wait cost no statements of their own, and little memory', async () => {
