@@ -129,8 +129,8 @@ const open = async ({ open: kind, count, taskIds, keys, port }: Extract<HoldRequ
 const handle = async (request: HoldRequest) => {
   if ('open' in request) await open(request as Extract<HoldRequest, { open: Waiting }>)
   if ('close' in request) {
-    for (const socket of sockets[request.close as Waiting]) {
-      sockets[request.close as Waiting].delete(socket)
+    for (const socket of sockets[request.close]) {
+      sockets[request.close].delete(socket)
       socket.destroy()
     }
   }
