@@ -1,5 +1,5 @@
-/** Preloaded into a role: collects its garbage on SIGUSR2, and then writes the file in COLLECTED_FILE with its process id. */
-import { writeFileSync } from 'node:fs'
+/** Preloaded into a role: collects its garbage on SIGUSR2, and then writes its memory to the file in COLLECTED_FILE with its process id. */
+import { renameSync, writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -10,5 +10,7 @@ process.on('SIGUSR2', () => {
   if (file === undefined) return
   // The last resort also gives free memory back to the system.
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-  writeFileSync(`${file}-${process.pid}`, '')
+  const own = `${file}-${process.pid}`
+  writeFileSync(`${own}.next`, JSON.stringify(process.memoryUsage()))
+  renameSync(`${own}.next`, own)
 })

@@ -10,10 +10,9 @@ export const collectGarbageIn = (file: string) => ({
   COLLECTED_FILE: file,
 })
 
-/** Collects the garbage of a role, which is no memory of its tasks. */
-export const collectGarbage = async (pid: number | undefined, file: string): Promise<void> => {
-  await askProcess(pid, `${file}-${pid}`)
-}
+/** Collects the garbage of a role, which is no memory of its tasks, and returns the memory that it has then. */
+export const collectGarbage = async (pid: number | undefined, file: string): Promise<NodeJS.MemoryUsage> =>
+  JSON.parse(await askProcess(pid, `${file}-${pid}`)) as NodeJS.MemoryUsage
 
 /** The memory of a process in KiB, of which shared pages count in part; 0 if it has ended. */
 export const memoryKibOf = (pid: number | undefined): number => {

@@ -11,6 +11,7 @@ import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
+import { waitingChart, waitingTable } from './waiting-table.ts'
 
 const requests = readResult<RequestFigures>('requests')
 const speech = readResult<SpeechFigures>('speech')
@@ -261,8 +262,11 @@ const barsOf = (name: string, arms: Record<string, Figures[]> | undefined): Bar[
     return arm === 'direct' ? [] : [{ label: `${name}: ${arm}`, parts }]
   })
 
+const chartOfWaiting = waitingChart()
+
 /** The charts of the page, by file; only of what was measured. */
 export const performanceCharts = (): Record<string, string> => ({
+  ...(chartOfWaiting !== undefined && { 'docs/performance/waiting.svg': chartOfWaiting }),
   ...(requests !== undefined && {
     'docs/performance/requests.svg': stackedBars('CPU of a request, all processes', 'ms', [
       ...barsOf('create', requests.figures.create),
@@ -332,5 +336,6 @@ export const performanceTables = (): Record<string, string> => ({
   ].join('\n'),
   processes: processesTable(),
   observability: observabilityTable(),
+  waiting: [...chart('waiting', 'CPU while clients wait'), waitingTable()].join('\n'),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),
 })

@@ -23,8 +23,8 @@ const pollSecondsMax = 25
 /** Beyond these times of the service, its response is lost in between. */
 const graceMs = 30_000
 const waitMsMax = 60_000
-/** A state that does not change is not read more often, in case that something in between does not wait. */
-const pollEveryMs = 1_000
+/** A response that comes sooner did not wait, perhaps because of something in between. */
+const earlyMs = 1_000
 /** How long the service may be unreachable. */
 const outageMsMax = 300_000
 
@@ -36,14 +36,21 @@ const readRange = (text: string | null): { min: number; max: number } | undefine
   return min === undefined ? undefined : { min: Number(min), max: Number(max) }
 }
 
-const readPolled = async (response: Response): Promise<VideoProgress> => {
+/** After how many milliseconds the service suggests to read again. */
+const readPollAfterMs = ({ headers }: Response): number => {
+  const seconds = Number(headers.get('x-poll-after') ?? Number.NaN)
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds * 1000, earlyMs), waitMsMax) : earlyMs
+}
+
+const readPolled = async (response: Response): Promise<{ video: VideoProgress; pollAfterMs: number }> => {
   const place = readRange(response.headers.get('x-queue-position'))
   const left = readRange(response.headers.get('x-time-left'))
-  return {
+  const video = {
     ...((await response.json()) as Video),
     ...(place !== undefined && { queue_position: place }),
     ...(left !== undefined && { time_left_seconds: left }),
   }
+  return { video, pollAfterMs: readPollAfterMs(response) }
 }
 
 /** The video when it has ended. */
@@ -96,7 +103,7 @@ export const followVideo = async (
   }
   const poll = async (seconds: number): Promise<VideoProgress | undefined> => {
     const startedMs = performance.now()
-    const video = await send(
+    const { video, pollAfterMs } = await send(
       {
         ...{ ...request, path: `${path}?wait=${seconds}&until=change` },
         options: { ...options, timeoutMs: seconds * 1000 + graceMs },
@@ -104,10 +111,10 @@ export const followVideo = async (
       readPolled,
     )
     onAlive()
-    const isEarly = seconds > 0 && performance.now() - startedMs < pollEveryMs
-    if (isEarly && !isEnded(video)) await wait(pollEveryMs, signal)
-    pollSeconds = pollSecondsMax
+    const isEarly = seconds > 0 && performance.now() - startedMs < earlyMs
     onProgress?.(video)
+    if (isEarly && !isEnded(video)) await wait(pollAfterMs, signal)
+    pollSeconds = pollSecondsMax
     return isEnded(video) ? video : undefined
   }
 

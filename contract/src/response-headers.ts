@@ -71,10 +71,8 @@ export const responseHeaders = {
   },
   'x-translation': { place: 'some', description: '`none` or `partial` if text was not translated.' },
   'x-audio-format': { place: 'some', description: 'The format of raw samples.' },
-  'openai-poll-after-ms': {
-    place: 'some',
-    description: 'How many milliseconds to wait before the next read.',
-  },
+  'x-poll-after': { place: 'some', description: 'How many seconds to wait before the next read.' },
+  'openai-poll-after-ms': { place: 'some', description: 'The same in milliseconds.' },
   'x-queue-position': { place: 'some', description: 'The estimated position in the queue, as a range.' },
   'x-time-left': { place: 'some', description: 'The estimated seconds to the end, as a range.' },
   'preference-applied': { place: 'some', description: 'The preferences of the request that took effect.' },

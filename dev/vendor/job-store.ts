@@ -141,12 +141,13 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
       const share = lengthMs === 0 ? 1 : (Date.now() - acceptedAtMs) / lengthMs
       return Math.min(share, record.endsAtMs === Infinity ? 0.5 : 1)
     }
+    const queuedShare = directives.beginsAtOnce ? 0 : 0.1
     // A job is queued for a tenth of its duration; its state depends only on the clock.
     const stateByNow = (): VendorJobState => {
       if (record.isDeleted) return 'deleted'
       if (record.isCancelled) return 'cancelled'
       const share = doneByNow()
-      if (share < 0.1) return 'queued'
+      if (share < queuedShare) return 'queued'
       if (share < 1) return 'in_progress'
       return failCode === undefined ? 'completed' : 'failed'
     }

@@ -10,6 +10,8 @@ export interface PromptDirectives {
   neverFinishes: boolean
   badMedia: boolean
   durationMs: number | undefined
+  /** Begin the job at once, so that it reports progress from the start. */
+  beginsAtOnce: boolean
   /** Accept the job and respond after this delay. */
   slowReplyMs: number
   /** Number of first submits with a 429, and of those after them with a 500. */
@@ -40,6 +42,7 @@ export function directivesIn(prompt: string): PromptDirectives {
     neverFinishes: given.has('never'),
     badMedia: given.has('bad-media'),
     durationMs: given.has('duration') ? wholeNumber(given.get('duration'), 0) : undefined,
+    beginsAtOnce: given.has('at-once'),
     slowReplyMs: wholeNumber(given.get('slow-reply'), 0),
     busySubmits: times('busy'),
     failedSubmits: given.has('500-then-ok') ? 1 : 0,

@@ -69,7 +69,7 @@ export const createConnectionLimit = ({
       openByAddress.set(prefix, open + 1)
     }
     openInTotal += 1
-    socket.once('close', () => {
+    socket.on('close', () => {
       openInTotal -= 1
       if (prefix === undefined) return
       const left = (openByAddress.get(prefix) ?? 1) - 1

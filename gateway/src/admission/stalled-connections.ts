@@ -61,7 +61,7 @@ export const createStallWatch = (stallMs: number, nowMs = () => performance.now(
   return {
     watch: (socket) => {
       watched.set(socket, { acceptedBytes: 0, sinceMs: undefined })
-      socket.once('close', () => watched.delete(socket))
+      socket.on('close', () => watched.delete(socket))
     },
     check,
     stop: () => clearInterval(timer),

@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { createLog } from '../platform/log.ts'
 import { withFinalizer } from '../platform/streams/with-finalizer.ts'
 import { sendEvents, type EventStream } from './sse.ts'
+import { createStreamComments } from './stream-comments.ts'
 
 const log = createLog({ level: 'silent' }, 'test')
 const opened: (() => void)[] = []
@@ -95,13 +96,14 @@ test('answers HEAD with the headers alone, without waiting for an event', async 
   expect(text()).toContain('text/event-stream')
 })
 
-test('sends a comment after every twelve seconds without an event', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  const { socket } = await serve(never)
+test('sends a comment at least every twelve seconds without an event', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const { socket, response } = await connected('GET')
+  sendEvents(response, {}, never(), log, createStreamComments())
   const text = read(socket)
-  vi.advanceTimersByTime(11_900)
+  vi.advanceTimersByTime(7_900)
   expect(text()).not.toContain('ping')
-  vi.advanceTimersByTime(12_100)
+  vi.advanceTimersByTime(16_200)
   await expect.poll(() => text().match(/^: ping\n\n/gm)?.length).toBe(2)
 })
 

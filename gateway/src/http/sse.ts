@@ -1,12 +1,13 @@
 /**
  * Server-sent events, written directly to the connection, so that an idle stream costs little more than its socket.
- * Writing waits for slow readers, and pings keep proxies from closing an idle connection. The server closes the
+ * Writing waits for slow readers, and comments keep proxies from closing an idle connection. The server closes the
  * connection of a client that has stopped reading.
  */
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 
 import type { Log } from '../platform/log.ts'
+import { createStreamComments, type StreamComments } from './stream-comments.ts'
 
 export interface SentEvent {
   id?: number | string
@@ -22,8 +23,6 @@ export type EventStream = AsyncGenerator<SentEvent, void, undefined>
 
 export const isEventStream = (body: unknown): body is EventStream =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !(body instanceof Readable)
-
-const silenceMsMax = 12_000
 
 const headersOfStreams = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -50,22 +49,25 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.on('drain', onEither).on('close', onEither)
   })
 
-const pump = async (response: ServerResponse, events: EventStream): Promise<void> => {
-  const silence = setTimeout(() => {
-    // A connection with unsent data needs no ping.
-    if (!response.destroyed && !response.writableNeedDrain) response.write(': ping\n\n')
-    silence.refresh()
-  }, silenceMsMax)
+/** Of all streams of the process. */
+const commentsOfProcess = createStreamComments()
+
+const pump = async (
+  response: ServerResponse,
+  events: EventStream,
+  { add }: StreamComments,
+): Promise<void> => {
+  const comments = add(response)
   try {
     for await (const event of events) {
       // Leaving the loop ends the generator.
       if (response.destroyed) return
-      silence.refresh()
+      comments.noteWrite()
       if (!response.write(textOf(event))) await drained(response)
     }
     if (!response.destroyed) response.end()
   } finally {
-    clearTimeout(silence)
+    comments.stop()
   }
 }
 
@@ -75,6 +77,7 @@ export const sendEvents = (
   headers: Record<string, OutgoingHttpHeader | undefined>,
   events: EventStream,
   log: Log,
+  comments = commentsOfProcess,
 ): void => {
   const sendAll = async () => {
     try {
@@ -82,7 +85,7 @@ export const sendEvents = (
       response.writeHead(200, { ...(headers as OutgoingHttpHeaders), ...headersOfStreams })
       response.flushHeaders()
       if (response.req.method === 'HEAD') response.end()
-      else await pump(response, events)
+      else await pump(response, events, comments)
     } finally {
       // Ends the generator in every case, also if nothing was ever read from it.
       await events.return()

@@ -15,7 +15,8 @@ export const taskColumns = `t.id, t.day, t.account_id as "accountId", t.key_id a
   coalesce(t.model_name, t.model) as "modelName", t.family, t.created_via as "createdVia", t.state,
   t.progress, t.video_order as "order", coalesce(nullif(t.enhanced_prompt, ''), t.video_order ->> 'prompt') as "enhancedPrompt", t.provider, t.wallet, t.prices,
   t.hold_micros as "holdMicros", t.created_at as "createdAt", t.status_updated_at as "statusUpdatedAt",
-  t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage"`
+  t.media_id as "mediaId", t.error_code as "errorCode", t.error_message as "errorMessage",
+  t.last_event as "lastEvent"`
 
 export interface NewTask extends VideoTask {
   shard: number

@@ -74,6 +74,8 @@ export interface VideoTask {
   outcomeUnknownUntil?: Date | null
   errorCode: TaskErrorCode | null
   errorMessage: string | null
+  /** The id of its last event. Only a task that was read has it. */
+  lastEvent?: number
 }
 
 /** How a task ends: with a stored video, or with an error. */

@@ -54,7 +54,7 @@ export const createVideoTasks = async (
   const taskDays = () => context.days().task
   const webhooks = createTaskWebhooks(config)
   const readTask = createReadTask(postgres, taskDays)
-  const { follow, stop } = await createFollow(postgres, context.pubsub, log, (ids) => {
+  const { watch, follow, stop } = await createFollow(postgres, context.pubsub, log, (ids) => {
     readTask.forget(ids)
     onChange()
   })
@@ -94,6 +94,7 @@ export const createVideoTasks = async (
     files,
     readWebhook: webhooks.read,
     readTask,
+    watch,
     follow,
     stopFollowing: stop,
     estimateTask: createEstimateTask({
@@ -146,6 +147,7 @@ export const bindVideos = (
     taskDays,
     readTask,
     readWebhook,
+    watch,
     follow,
     estimateTask,
     admitVideo,
@@ -157,7 +159,7 @@ export const bindVideos = (
 ): void => {
   const database = postgres
   const creation = { catalog, admitVideo, images, withCharacter, readWebhook }
-  const waitForTask = createWaitForTask(readTask, follow)
+  const waitForTask = createWaitForTask(readTask, watch)
   const status = { readTask, waitForTask, links, catalog, estimateTask }
   const deletion = { postgres, providers, mediaStore, readTask, announce: pubsub.publish, log }
 

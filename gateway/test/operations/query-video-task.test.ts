@@ -116,6 +116,7 @@ describe('200', () => {
     const id = await create()
     const young = await query(id)
     expect(young.headers.get('openai-poll-after-ms')).toBe('1000')
+    expect(young.headers.get('x-poll-after')).toBe('1')
     expect(young.headers.get('retry-after')).toBe('1')
     const older = await create()
     await postgres.query(
@@ -125,6 +126,7 @@ describe('200', () => {
     const { headers } = await query(older)
     expect(Number(headers.get('openai-poll-after-ms'))).toBeGreaterThan(3_400)
     expect(headers.get('retry-after')).toBe('4')
+    expect(Number(headers.get('x-poll-after')) * 1000).toBe(Number(headers.get('openai-poll-after-ms')))
   })
 })
 

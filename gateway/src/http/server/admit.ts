@@ -79,7 +79,7 @@ const openTicket = (request: FastifyRequest, reply: FastifyReply, admission: Adm
     },
   }
   if (reply.raw.destroyed) ticket.dropReference()
-  else reply.raw.once('close', ticket.dropReference)
+  else reply.raw.on('close', ticket.dropReference)
   return ticket
 }
 

@@ -211,7 +211,7 @@ export const bindOperation = <O extends Operation>(
         const { caller, operator } = request
         if ((caller !== undefined || operator !== undefined) && !reply.raw.destroyed) {
           const { watch } = server.authenticate
-          reply.raw.once('close', watch(credentialsOf(request), operation, caller?.accountId, disconnected))
+          reply.raw.on('close', watch(credentialsOf(request), operation, caller?.accountId, disconnected))
         }
         return disconnected.signal
       },

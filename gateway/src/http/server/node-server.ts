@@ -89,7 +89,8 @@ export const createServers = (
       socket.on('error', () => undefined)
       if (refusal === undefined) {
         sockets.add(socket)
-        socket.once('close', () => sockets.delete(socket))
+        // Here and for responses, `on` takes less memory than `once`, and nothing is closed twice.
+        socket.on('close', () => sockets.delete(socket))
         stalls.watch(socket)
         servePaced(socket, () => {
           for (const each of serve) each.call(server, socket)

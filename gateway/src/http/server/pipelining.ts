@@ -34,7 +34,7 @@ export const createPipelining = (onCutOff: (socket: Socket) => void): Pipelining
     waiting: Exchange[],
     { request, response }: Exchange,
   ) => {
-    response.once('close', () => {
+    response.on('close', () => {
       const next = socket.destroyed ? undefined : waiting.shift()
       if (next === undefined) {
         waitingOf.delete(socket)

@@ -211,7 +211,7 @@ export const createServer = (
     }
     // If the client has disconnected while its request waited, 'close' has already been emitted.
     if (reply.raw.destroyed) request.endChecks()
-    else reply.raw.once('close', request.endChecks)
+    else reply.raw.on('close', request.endChecks)
     request.addressStanding = await limits.address(request.ip, scopeOf(request))
     if (request.addressStanding !== undefined) reply.headers(rateLimitHeaders([request.addressStanding]))
   }

@@ -3,7 +3,7 @@ import type { operations } from '@kinora/contract/operations'
 import type { VideoStatus } from '@kinora/contract/operations/video-fields'
 
 import type { Call, Handler } from '../../http/call.ts'
-import type { EventStream } from '../../http/sse.ts'
+import type { EventStream, SentEvent } from '../../http/sse.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { LinkSigner } from '../../storage/signed-link.ts'
 import { isFinal } from '../../tasks/task.ts'
@@ -100,13 +100,25 @@ const estimateOf = async (
 ): Promise<Estimate> =>
   isFinal(latest.state) || latest.state !== stateAfter[kind] ? {} : estimateTask(latest)
 
+/** A function of its own, so that a stream that waits does not hold what it needs. */
+const presentEvent = async (
+  event: TaskEvent,
+  task: VideoTask,
+  latest: VideoTask,
+  { links, dialect, estimateTask }: StreamDependencies,
+): Promise<SentEvent> => {
+  const estimate = await estimateOf(event, latest, estimateTask)
+  const view = presentVideo(task, videoUrlOf(links, task.mediaId), dialect)
+  return { id: event.id, event: event.kind, data: JSON.stringify({ ...view, ...presentEstimate(estimate) }) }
+}
+
 async function* streamEvents(
   first: VideoTask,
   afterEventId: number,
   dependencies: StreamDependencies,
   signal: AbortSignal,
 ): EventStream {
-  const { follow, links, dialect, estimateTask } = dependencies
+  const { follow } = dependencies
   const latestAt = createLatest(first, dependencies)
   let task = beforeEvents(first)
   // The events that the client has received are read again, because later ones depend on their times.
@@ -114,10 +126,7 @@ async function* streamEvents(
     const latest = await latestAt(event)
     task = afterEvent(task, event, latest)
     if (event.id <= afterEventId) continue
-    const estimate = await estimateOf(event, latest, estimateTask)
-    const view = presentVideo(task, videoUrlOf(links, task.mediaId), dialect)
-    const data = JSON.stringify({ ...view, ...presentEstimate(estimate) })
-    yield { id: event.id, event: event.kind, data }
+    yield await presentEvent(event, task, latest, dependencies)
   }
   const refusal = refusalIn(signal)
   if (refusal !== undefined) yield { event: 'error', data: dependencies.writeError(refusal) }

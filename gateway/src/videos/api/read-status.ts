@@ -57,11 +57,18 @@ export const waitOf = ({ header, query }: Pick<Call, 'header' | 'query'>): Wait 
   return { seconds, until, applied: applied.length === 0 ? undefined : applied.join(', ') }
 }
 
-export const hintHeaders = (task: VideoTask, catalog: Catalog): Record<string, string> => {
+/** `openai-poll-after-ms` is what the client libraries of OpenAI follow. */
+export const hintHeaders = (
+  task: VideoTask,
+  catalog: Catalog,
+  { timeLeftSeconds }: Estimate,
+): Record<string, string> => {
   if (isFinal(task.state)) return {}
   const elapsedMs = Date.now() - task.createdAt.getTime()
-  const afterMs = pollAfterMs(elapsedMs, task.progress, catalog.usualSeconds(task.model))
+  const usualSeconds = catalog.usualSeconds(task.model)
+  const afterMs = pollAfterMs(elapsedMs, task.progress, usualSeconds, timeLeftSeconds)
   return {
+    'x-poll-after': String(afterMs / 1000),
     'openai-poll-after-ms': String(afterMs),
     'retry-after': String(Math.ceil(afterMs / 1000)),
     'retry-after-ms': String(afterMs),
@@ -117,7 +124,7 @@ export const readStatus = async <Body>(
     vary: 'Accept, Prefer, X-API-Dialect',
     ...(applied !== undefined && { 'preference-applied': applied }),
     'cache-control': 'private, no-cache',
-    ...hintHeaders(task, catalog),
+    ...hintHeaders(task, catalog, estimate),
     ...estimateHeaders(estimate),
     ...(task.mediaExpiresAt !== null && { 'x-media-expires-at': task.mediaExpiresAt.toISOString() }),
   }

@@ -30,7 +30,7 @@ export const assertCompleted = (task: VideoTask, catalog: Catalog): string => {
   if (task.state !== 'completed') {
     throw new ApiError('task_not_completed', {
       message: `This task is ${task.state} and not completed yet.`,
-      headers: hintHeaders(task, catalog),
+      headers: hintHeaders(task, catalog, {}),
     })
   }
   return mediaIdOf(task)

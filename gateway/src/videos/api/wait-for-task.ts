@@ -1,6 +1,6 @@
-/** Long polling: waits until a task has ended or changed, by following its events. */
+/** Long polling: waits until a task has ended or changed, by watching its events. */
 import { isFinal } from '../../tasks/task.ts'
-import { refusalIn, type FollowTask } from '../lifecycle/follow-task.ts'
+import { isLast, refusalIn, type WatchTask } from '../lifecycle/follow-task.ts'
 import type { TaskEvent } from '../lifecycle/task-event-store.ts'
 import type { VideoTask } from '../task.ts'
 import type { ReadTask } from './read-task.ts'
@@ -34,14 +34,36 @@ export const isChangeSince = (
   }
 }
 
+/** Resolves at an event that ends the wait, when the time is up, or when the signal is aborted. */
+const untilEvent = (
+  watch: WatchTask,
+  task: VideoTask,
+  isEnough: (event: TaskEvent) => boolean,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      stop()
+      resolve()
+    }
+    const timer = setTimeout(end, waitMs)
+    // Events are read later than this, so that none comes before `stop` is set.
+    const stop = watch(task, task.lastEvent ?? 0, (event) => {
+      if (isEnough(event)) end()
+    })
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
+
 export const createWaitForTask =
-  (readTask: ReadTask, follow: FollowTask): WaitForTask =>
+  (readTask: ReadTask, watch: WatchTask): WaitForTask =>
   async (task, until, waitMs, signal) => {
     if (isFinal(task.state) || waitMs <= 0) return task
-    const enough = AbortSignal.any([signal, AbortSignal.timeout(waitMs)])
-    // The stream of events ends with the task.
-    for await (const event of follow(task, 0, enough))
-      if (until === 'change' && isChangeSince(task, event)) break
+    const isEnough = (event: TaskEvent) => isLast(event) || (until === 'change' && isChangeSince(task, event))
+    await untilEvent(watch, task, isEnough, waitMs, signal)
     const refusal = refusalIn(signal)
     if (refusal !== undefined) throw refusal
     return readTask(task.id, task.accountId, { isFresh: true })

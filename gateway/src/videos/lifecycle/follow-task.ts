@@ -1,22 +1,37 @@
 /**
- * Streams a task's events to any number of watchers. The watchers of a process share their reads: a notification reads
- * each task that it names once, and every few seconds all watched tasks are read in case a notification was lost. A
- * watcher that reconnects passes the id of its last event and misses none.
+ * Tells any number of watchers about the events of their tasks. The watchers of a process share their reads: a notification
+ * reads each task that it names once. Every few seconds, one statement finds all tasks that have changed, in case a
+ * notification was lost, so the watchers that wait cost the database nothing. A watcher that reconnects passes the id of its
+ * last event and misses none.
  */
 import { ApiError } from '@kinora/contract/errors'
 
 import type { Log } from '../../platform/log.ts'
 import type { Database } from '../../platform/postgres.ts'
 import type { Pubsub } from '../../platform/pubsub.ts'
-import { findEvents, type TaskEvent } from './task-event-store.ts'
+import { findChangedTasks, findEvents, type TaskEvent } from './task-event-store.ts'
 
+interface WatchedTask {
+  id: string
+  day: string
+}
+
+/** Calls back with every event of a task after the given one, in their order. Returns the function that ends the watch. */
+export type WatchTask = (
+  task: WatchedTask,
+  afterEventId: number,
+  onEvent: (event: TaskEvent) => void,
+) => () => void
+
+/** The same as a generator, which ends after the last event of the task, or when the signal is aborted. */
 export type FollowTask = (
-  task: { id: string; day: string },
+  task: WatchedTask,
   afterEventId: number,
   signal: AbortSignal,
 ) => AsyncGenerator<TaskEvent, void, undefined>
 
 export interface Follow {
+  watch: WatchTask
   follow: FollowTask
   stop: () => Promise<void>
 }
@@ -24,11 +39,10 @@ export interface Follow {
 interface Watcher {
   day: string
   afterId: number
-  waiting: TaskEvent[]
-  wake: () => void
+  onEvent: (event: TaskEvent) => void
 }
 
-const readAllEveryMs = 5_000
+const lookEveryMs = 5_000
 const tasksPerRead = 1_000
 
 export const isLast = ({ kind }: Pick<TaskEvent, 'kind'>): boolean =>
@@ -37,6 +51,37 @@ export const isLast = ({ kind }: Pick<TaskEvent, 'kind'>): boolean =>
 /** Why the caller may not follow a task any longer; undefined if the signal has another reason, such as a restart. */
 export const refusalIn = ({ reason }: AbortSignal): ApiError | undefined =>
   reason instanceof ApiError && reason.code !== 'service_unavailable' ? reason : undefined
+
+const createFollowOn = (watch: WatchTask): FollowTask =>
+  async function* follow(task, afterEventId, signal) {
+    // A task has about a hundred events, so those that wait for a slow reader are few.
+    const waiting: TaskEvent[] = []
+    let wake = () => {}
+    const onAbort = () => wake()
+    signal.addEventListener('abort', onAbort)
+    const stop = watch(task, afterEventId, (event) => {
+      waiting.push(event)
+      wake()
+    })
+    try {
+      while (!signal.aborted) {
+        const event = waiting.shift()
+        if (event !== undefined) {
+          yield event
+          if (isLast(event)) return
+          continue
+        }
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          // An event may have arrived before `wake` was set.
+          if (waiting.length > 0 || signal.aborted) resolve()
+        })
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+      stop()
+    }
+  }
 
 export const createFollow = async (
   database: Database,
@@ -48,13 +93,15 @@ export const createFollow = async (
   const watchers = new Map<string, Set<Watcher>>()
   let requested = new Set<string>()
   let reading: Promise<void> | undefined
+  /** Up to where changes were found; undefined if all watched tasks must be read once. */
+  let position: string | undefined
+  let looking: Promise<void> | undefined
 
   const deliver = (event: TaskEvent) => {
     for (const watcher of watchers.get(event.taskId) ?? []) {
       if (event.id <= watcher.afterId) continue
       watcher.afterId = event.id
-      watcher.waiting.push(event)
-      watcher.wake()
+      watcher.onEvent(event)
     }
   }
 
@@ -84,7 +131,10 @@ export const createFollow = async (
     for (const id of ids) if (watchers.has(id)) requested.add(id)
     if (requested.size === 0) return
     reading ??= readRequested()
-      .catch((error: unknown) => log.warn({ err: error }, 'events.read-failed'))
+      .catch((error: unknown) => {
+        position = undefined
+        log.warn({ err: error }, 'events.read-failed')
+      })
       .finally(() => {
         reading = undefined
         // A request that came just as the last read ended is still open.
@@ -92,46 +142,49 @@ export const createFollow = async (
       })
   }
 
+  const findChanges = async () => {
+    const since = position
+    const changes = await findChangedTasks(database, since)
+    position = changes.position
+    requestRead(since === undefined ? watchers.keys() : changes.taskIds)
+  }
+  const look = () => {
+    // A watcher that comes later reads its task itself.
+    if (watchers.size === 0) position = undefined
+    else {
+      looking ??= findChanges()
+        .catch((error: unknown) => log.warn({ err: error }, 'events.read-failed'))
+        .finally(() => {
+          looking = undefined
+        })
+    }
+  }
+
   const subscription = await pubsub.subscribe((ids) => {
     onChange(ids)
-    requestRead(ids.length === 0 ? watchers.keys() : ids)
+    if (ids.length === 0) look()
+    else requestRead(ids)
   })
-  const timer = setInterval(() => requestRead(watchers.keys()), readAllEveryMs)
+  const timer = setInterval(look, lookEveryMs)
 
-  async function* follow(task: { id: string; day: string }, afterEventId: number, signal: AbortSignal) {
-    let wake = () => {}
-    const watcher: Watcher = { day: task.day, afterId: afterEventId, waiting: [], wake: () => wake() }
+  const watch: WatchTask = (task, afterEventId, onEvent) => {
+    const watcher: Watcher = { day: task.day, afterId: afterEventId, onEvent }
     const ofTask = watchers.get(task.id) ?? new Set()
     watchers.set(task.id, ofTask.add(watcher))
-    const onAbort = () => wake()
-    signal.addEventListener('abort', onAbort)
-    try {
-      requestRead([task.id])
-      while (!signal.aborted) {
-        const event = watcher.waiting.shift()
-        if (event !== undefined) {
-          yield event
-          if (isLast(event)) return
-          continue
-        }
-        await new Promise<void>((resolve) => {
-          wake = resolve
-          // An event may have arrived before `wake` was set.
-          if (watcher.waiting.length > 0 || signal.aborted) resolve()
-        })
-      }
-    } finally {
-      signal.removeEventListener('abort', onAbort)
+    requestRead([task.id])
+    return () => {
       ofTask.delete(watcher)
-      if (ofTask.size === 0) watchers.delete(task.id)
+      if (ofTask.size === 0 && watchers.get(task.id) === ofTask) watchers.delete(task.id)
     }
   }
 
   return {
-    follow,
+    watch,
+    follow: createFollowOn(watch),
     stop: async () => {
       clearInterval(timer)
       await subscription.stop()
+      await looking
       await reading
     },
   }

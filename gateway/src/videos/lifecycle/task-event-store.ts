@@ -27,6 +27,30 @@ export const findEvents = async (
   return rows
 }
 
+export interface ChangedTasks {
+  taskIds: string[]
+  /** Where to continue. */
+  position: string
+}
+
+/**
+ * The tasks that have events from a position on; without one, only where to continue. An event that commits later has that
+ * position or a greater one. Those of the last transactions may be found twice.
+ */
+export const findChangedTasks = async (
+  database: Database,
+  since: string | undefined,
+): Promise<ChangedTasks> => {
+  const { rows } = await database.query<ChangedTasks & Record<string, unknown>>(
+    `select coalesce((select array_agg(distinct e.task_id) from task_events e where e.position >= $1::bigint), '{}') as "taskIds",
+            event_position(pg_snapshot_xmin(pg_current_snapshot()))::text as "position"`,
+    [since ?? null],
+  )
+  const [changes] = rows
+  if (changes === undefined) throw new Error('PostgreSQL returned no snapshot.')
+  return changes
+}
+
 export const findLastEvent = async (
   database: Database,
   day: string,

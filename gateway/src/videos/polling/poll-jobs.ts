@@ -223,8 +223,8 @@ const recordResults = async (
       reason === undefined ? [] : { taskId, day, provider, reason },
     ),
   ).catch((error: unknown) => log.warn({ err: error, provider }, 'failure-reasons.record-failed'))
-  const runs = await recordPolls(postgres, results)
-  announce(results.flatMap(({ taskId, progress }) => (progress === null ? [] : taskId)))
+  const { runs, advanced } = await recordPolls(postgres, results)
+  announce(advanced)
   return runs
 }
 

@@ -40,9 +40,10 @@ const record = async (taskId: string, result: Partial<PollResult>) => {
     taskId,
   ])
   const day = rows[0]?.day ?? ''
-  return recordPolls(postgres, [
+  const { runs } = await recordPolls(postgres, [
     { taskId, day, progress: null, outcome: null, nextPollMs: 60_000, ...result },
   ])
+  return runs
 }
 
 const recordOf = async (taskId: string) => {
@@ -61,6 +62,28 @@ test('a shard has the time of its next poll, if a job waits', async () => {
   const nextMs = await nextPollInMs(postgres, 'alone', 0, 1)
   expect(nextMs).toBeGreaterThan(0)
   expect(nextMs).toBeLessThanOrEqual(3_600_000)
+})
+
+test('watchers are only told of tasks that have advanced', async () => {
+  const [advanced, unchanged] = [await waitingTask(), await waitingTask()]
+  const poll = async (progress: number) => {
+    const results = await Promise.all(
+      [advanced, unchanged].map(async (taskId) => {
+        const { rows } = await gateway.database.postgres.query<{ day: string }>(
+          'select day from video_tasks where id = $1',
+          [taskId],
+        )
+        return {
+          ...{ taskId, day: rows[0]?.day ?? '', outcome: null, nextPollMs: 60_000 },
+          progress: taskId === advanced ? progress : 10,
+        }
+      }),
+    )
+    return (await recordPolls(gateway.database.postgres, results)).advanced.toSorted()
+  }
+  expect(await poll(10)).toEqual([advanced, unchanged].toSorted())
+  expect(await poll(20)).toEqual([advanced])
+  expect(await poll(15)).toEqual([])
 })
 
 describe('a run that stores the result', () => {

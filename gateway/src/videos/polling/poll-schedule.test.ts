@@ -76,6 +76,61 @@ test('the suggested poll delay is one to five seconds, and short at first and ne
   )
 })
 
+test('with an estimate, the suggested delay leads to the first likely end, and is short from there on and at first', () => {
+  const hint = (elapsedMs: number, min: number, max: number) => pollAfterMs(elapsedMs, 0, 120, { min, max })
+  expect(hint(0, 60, 130)).toBe(1_000)
+  expect(hint(8_000, 52, 122)).toBe(4_000)
+  expect(hint(40_000, 300, 700)).toBe(15_000)
+  expect(hint(48_000, 12, 82)).toBe(12_000)
+  expect(hint(60_000, 0, 30)).toBe(3_000)
+  expect(hint(60_000, 0, 200)).toBe(5_000)
+  expect(hint(118_000, 0, 2)).toBe(1_000)
+})
+
+/** A client that reads after the suggested delays: how often it reads, and how late it notices the end. */
+const follow = (endMs: number, hintAt: (elapsedMs: number) => number) => {
+  let elapsedMs = 0
+  let polls = 1
+  while (elapsedMs < endMs) {
+    elapsedMs += hintAt(elapsedMs)
+    polls += 1
+  }
+  return { polls, lateMs: elapsedMs - endMs }
+}
+
+test('clients that follow the hint read less often with an estimate, and notice ends within five seconds', () => {
+  // Tasks end evenly between these times, as nine of ten do between the percentiles of an estimate.
+  for (const [fromSeconds, toSeconds] of [
+    [20, 40],
+    [60, 130],
+    [240, 600],
+  ] as const) {
+    const usualSeconds = (fromSeconds + toSeconds) / 2
+    const ends = Array.from(
+      { length: 100 },
+      (_, index) => 1_000 * (fromSeconds + ((toSeconds - fromSeconds) * (index + 0.5)) / 100),
+    )
+    const timeLeft = (elapsedMs: number) => {
+      const elapsed = elapsedMs / 1000
+      return { min: Math.max(0, fromSeconds - elapsed), max: Math.max(0, toSeconds - elapsed) }
+    }
+    const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+    const measure = (hintAt: (elapsedMs: number) => number) => {
+      const followed = ends.map((endMs) => follow(endMs, hintAt))
+      return {
+        polls: mean(followed.map(({ polls }) => polls)),
+        lateMs: mean(followed.map(({ lateMs }) => lateMs)),
+        latestMs: Math.max(...followed.map(({ lateMs }) => lateMs)),
+      }
+    }
+    const progressAt = (elapsedMs: number) => Math.min(99, (elapsedMs / (usualSeconds * 1000)) * 100)
+    const without = measure((elapsedMs) => pollAfterMs(elapsedMs, progressAt(elapsedMs), usualSeconds))
+    const withEstimate = measure((elapsedMs) => pollAfterMs(elapsedMs, 0, usualSeconds, timeLeft(elapsedMs)))
+    expect(withEstimate.polls).toBeLessThan(0.75 * without.polls)
+    expect(withEstimate.latestMs).toBeLessThanOrEqual(5_000)
+  }
+})
+
 test('estimated progress is an integer of at most 95', () => {
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 1, max: 1_000 }), (elapsedMs, usualSeconds) => {

@@ -92,13 +92,35 @@ export const afterFailureMs = (
   return Math.min(Math.max(retryAfterMs ?? 0, soonMs), Math.max(longestMs, 60_000))
 }
 
+const hintMsMin = 1_000
+/** While the task may end at any moment, or if nothing is known about it. */
+const hintMsUsual = 5_000
+/** While earlier tasks say that it does not end yet: what ends unexpectedly, such as a refusal, is noticed this late. */
+const hintMsMax = 15_000
+/** How many polls fit into the time in which nine of ten tasks end. */
+const hintsInRange = 10
+
+const within = (ms: number, min: number, max: number) => Math.round(Math.min(max, Math.max(min, ms)))
+
 /**
- * The poll delay suggested to API clients: short while a task is young, because refusals and short jobs end quickly, and
- * short near the usual end; up to five seconds in between.
+ * The poll delay suggested to API clients. With an estimate of the seconds left, it leads to the time from which the task may
+ * end, and then to polls in short intervals. It is short while a task is young, because refusals come early. Without an
+ * estimate it is also short near the usual end.
  */
-export const pollAfterMs = (elapsedMs: number, progress: number, usualSeconds: number): number => {
-  const remainingMs = usualSeconds * 1000 * (1 - progress / 100)
-  return Math.round(Math.min(5_000, Math.max(1_000, Math.min(elapsedMs, remainingMs) / 10)))
+export const pollAfterMs = (
+  elapsedMs: number,
+  progress: number,
+  usualSeconds: number,
+  timeLeftSeconds?: { min: number; max: number },
+): number => {
+  if (timeLeftSeconds === undefined) {
+    const remainingMs = usualSeconds * 1000 * (1 - progress / 100)
+    return within(Math.min(elapsedMs, remainingMs) / 10, hintMsMin, hintMsUsual)
+  }
+  const { min, max } = timeLeftSeconds
+  const intervalMs = within(((max - min) * 1000) / hintsInRange, hintMsMin, hintMsUsual)
+  const youngMs = Math.max(hintMsMin, elapsedMs / 2)
+  return within(Math.max(min * 1000, intervalMs), hintMsMin, Math.min(hintMsMax, youngMs))
 }
 
 /** Estimates by known durations, with 80 at p50 and 95 at p95; otherwise by the model's usual duration. */

@@ -72,14 +72,20 @@ export interface PollResult {
   isLate?: boolean
 }
 
+export interface RecordedPolls {
+  runs: Run[]
+  /** The tasks that have a new event. */
+  advanced: string[]
+}
+
 /**
- * Writes the results of one tick, and returns the new runs that the tick must start. Progress only grows, and stays below
+ * Writes the results of one tick, and returns the new runs that the tick must start and the tasks that have advanced. Progress only grows, and stays below
  * 100 until the video is stored. A job is polled at its deadline at the latest. The open tasks are locked first and in the
  * order in which tasks that end are locked.
  */
-export const recordPolls = async (database: Database, results: PollResult[]): Promise<Run[]> => {
-  if (results.length === 0) return []
-  const { rows } = await database.query<Run & Record<string, unknown>>(
+export const recordPolls = async (database: Database, results: PollResult[]): Promise<RecordedPolls> => {
+  if (results.length === 0) return { runs: [], advanced: [] }
+  const { rows } = await database.query<{ taskId: string; run: number | null }>(
     `with given as (
        select * from jsonb_to_recordset($1::jsonb) as n
          ("taskId" text, day date, "nextPollMs" double precision, progress smallint, outcome jsonb, "isPoll" boolean, "startsRun" boolean,
@@ -112,10 +118,14 @@ export const recordPolls = async (database: Database, results: PollResult[]): Pr
         where o.task_id = n."taskId" and ${isPolled}
        returning o.task_id, o.run, n."startsRun"
      )
-     select task_id as "taskId", run from polled where "startsRun"`,
+     select task_id as "taskId", run from polled where "startsRun"
+     union all select id, null from advanced`,
     [JSON.stringify(results), results.map(({ taskId }) => taskId)],
   )
-  return rows
+  return {
+    runs: rows.flatMap(({ taskId, run }) => (run === null ? [] : { taskId, run })),
+    advanced: rows.flatMap(({ taskId, run }) => (run === null ? taskId : [])),
+  }
 }
 
 /** When the next poll of this shard is due, in milliseconds from now; undefined if no job waits. */
