@@ -25,6 +25,16 @@ export const findQueuedProviders = async (database: Database): Promise<string[]>
   return rows.map(({ provider }) => provider)
 }
 
+/** Those of these providers for which tasks wait. */
+export const findProvidersWithQueue = async (database: Database, providers: string[]): Promise<string[]> => {
+  const { rows } = await database.query<{ provider: string }>(
+    `select name as provider from unnest($1::text[]) as name
+      where exists (select from open_tasks o where o.provider = name and o.stage = 'accepted')`,
+    [providers],
+  )
+  return rows.map(({ provider }) => provider)
+}
+
 /** Tasks whose outcome or deadline the poll loop has not seen. */
 const findNotPolled = async (database: Database): Promise<Run[]> => {
   const { rows } = await database.query<Run & Record<string, unknown>>(
