@@ -37,6 +37,8 @@ export interface SteadyFigures {
 
 /** Sessions without work report their row writes after ten seconds. */
 const flushMs = 11_000
+/** So that what few workers execute is compiled as well as with many. */
+const warmUpTasksMin = 300
 /** After the tasks that warm up. */
 const calmMs = 4_000
 
@@ -114,7 +116,7 @@ export const measureSteadily = async (
     const { stack, keys, origin } = bench
     const create = createVideoOf(keys, 'vendor:duration=0')
     const cpuOfWorkers = () => stack.workers.map((worker) => cpuMsOf(worker.pid()))
-    await runLoad(origin, create, { until: { count: warmUpTasks * workers } })
+    await runLoad(origin, create, { until: { count: Math.max(warmUpTasksMin, warmUpTasks * workers) } })
     await untilNoneIsOpen(stack)
     const found: SteadyFigures = { workers, idle: [], task: [] }
     for (let round = 0; round < rounds; round += 1) {
