@@ -11,6 +11,7 @@ import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
+import { checksTable, workersChart, workersTable } from './workers-table.ts'
 
 const requests = readResult<RequestFigures>('requests')
 const speech = readResult<SpeechFigures>('speech')
@@ -263,6 +264,7 @@ const barsOf = (name: string, arms: Record<string, Figures[]> | undefined): Bar[
 
 /** The charts of the page, by file; only of what was measured. */
 export const performanceCharts = (): Record<string, string> => ({
+  ...workersChart(),
   ...(requests !== undefined && {
     'docs/performance/requests.svg': stackedBars('CPU of a request, all processes', 'ms', [
       ...barsOf('create', requests.figures.create),
@@ -331,6 +333,8 @@ export const performanceTables = (): Record<string, string> => ({
     inFlightExponents(),
   ].join('\n'),
   processes: processesTable(),
+  workers: [...chart('processes-steady', 'CPU of a task with more workers'), workersTable()].join('\n'),
+  checks: checksTable(),
   observability: observabilityTable(),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),
 })
