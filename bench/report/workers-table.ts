@@ -1,8 +1,8 @@
-/** The tables and the charts of what more workers cost, and of the comparison with the engine. */
-import type { CheckFigures } from '../engine-check.ts'
 import { total, type Figures } from '../measure/figures.ts'
 import { mediansOf } from '../measure/rounds.ts'
-import type { SteadyFigures } from '../processes-steady.ts'
+/** The tables and the charts of what more workers cost, and of the comparison with the engine. */
+import type { CheckFigures } from '../processes/engine-check.ts'
+import type { SteadyFigures } from '../processes/steady.ts'
 import { stackedBars, type Bar } from './chart.ts'
 import { readResult } from './results.ts'
 

@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { FaultStack } from '../gateway/test/faults/fault-stack.ts'
-import { createVideoOf, startBenchStack, untilNoneIsOpen, type BenchStack } from './bench-stack.ts'
-import { cpuMsOf, startStealShare } from './measure/cpu-time.ts'
-import { readTotals } from './measure/database-work.ts'
-import { minus, per, type Figures } from './measure/figures.ts'
-import { countInvocationsIn, invocationsOf } from './measure/invocations.ts'
-import { runLoad } from './measure/load.ts'
-import { runSteadily } from './measure/steady-load.ts'
+import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
+import { createVideoOf, startBenchStack, untilNoneIsOpen, type BenchStack } from '../bench-stack.ts'
+import { cpuMsOf, startStealShare } from '../measure/cpu-time.ts'
+import { readTotals } from '../measure/database-work.ts'
+import { minus, per, type Figures } from '../measure/figures.ts'
+import { countInvocationsIn, invocationsOf } from '../measure/invocations.ts'
+import { runLoad } from '../measure/load.ts'
+import { runSteadily } from '../measure/steady-load.ts'
 
 export interface SteadyOptions {
   workers: number[]

@@ -1,10 +1,10 @@
-/** `npm run bench -- processes-steady` */
+/** `npm run bench -- processes/steady` */
 import { expect, test } from 'vitest'
 
-import { options } from './options.ts'
-import { measureSteadily } from './processes-steady.ts'
-import { printRounds } from './report/print.ts'
-import { writeResult } from './report/results.ts'
+import { options } from '../options.ts'
+import { printRounds } from '../report/print.ts'
+import { writeResult } from '../report/results.ts'
+import { measureSteadily } from './steady.ts'
 
 test('more workers at the same rate', async () => {
   const settings = options(

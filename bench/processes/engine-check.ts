@@ -1,20 +1,18 @@
 /** What the comparison of the open tasks with the engine costs, with many open tasks and as many runs in the engine. */
-import pLimit from 'p-limit'
-
-import { AllowedHosts } from '../gateway/src/platform/allowed-hosts.ts'
-import { checkEngine, type EngineCheck } from '../gateway/src/platform/engine/anti-entropy.ts'
-import { connectEngine } from '../gateway/src/platform/engine/restate.ts'
-import { runService, type RunCall } from '../gateway/src/platform/engine/run-service.ts'
-import { createRunningSteps } from '../gateway/src/platform/engine/running-steps.ts'
-import { serveEngine } from '../gateway/src/platform/engine/serve-engine.ts'
-import { checkIntervalMs } from '../gateway/src/platform/engine/supervise-engine.ts'
-import { createLog } from '../gateway/src/platform/log.ts'
-import { carriedVideos } from '../gateway/src/videos/queue/carried-task-store.ts'
-import { advanceVideoName, runsPerCall } from '../gateway/src/videos/video-run.ts'
-import { reservePorts } from '../gateway/test/kit/reserve-ports.ts'
-import { startBenchStack, type BenchStack } from './bench-stack.ts'
-import { cpuMsOf, cpuMsOfFamily } from './measure/cpu-time.ts'
-import { minus, per, type Figures } from './measure/figures.ts'
+import { AllowedHosts } from '../../gateway/src/platform/allowed-hosts.ts'
+import { checkEngine, type EngineCheck } from '../../gateway/src/platform/engine/anti-entropy.ts'
+import { connectEngine } from '../../gateway/src/platform/engine/restate.ts'
+import { runService, type RunCall } from '../../gateway/src/platform/engine/run-service.ts'
+import { createRunningSteps } from '../../gateway/src/platform/engine/running-steps.ts'
+import { serveEngine } from '../../gateway/src/platform/engine/serve-engine.ts'
+import { checkIntervalMs } from '../../gateway/src/platform/engine/supervise-engine.ts'
+import { createLog } from '../../gateway/src/platform/log.ts'
+import { carriedVideos } from '../../gateway/src/videos/queue/carried-task-store.ts'
+import { advanceVideoName, runsPerCall } from '../../gateway/src/videos/video-run.ts'
+import { reservePorts } from '../../gateway/test/kit/reserve-ports.ts'
+import { startBenchStack, type BenchStack } from '../bench-stack.ts'
+import { cpuMsOf, cpuMsOfFamily } from '../measure/cpu-time.ts'
+import { minus, per, type Figures } from '../measure/figures.ts'
 
 export interface CheckOptions {
   tasks: number
@@ -69,7 +67,6 @@ export const measureCheck = async ({ tasks, withRun, checks }: CheckOptions): Pr
   const served = await serveEngine([held], steps, settings, log)
   await engine.register(`http://127.0.0.1:${port}`)
   await addTasks(bench, 0, tasks)
-  const limit = pLimit(startsAtOnce)
   const startRuns = async (count: number) => {
     const rows = await stack.postgres.query<{ taskId: string; run: number }>(
       `with chosen as (select task_id from open_tasks where stage = 'waiting' order by task_id limit $1)
@@ -80,11 +77,15 @@ export const measureCheck = async ({ tasks, withRun, checks }: CheckOptions): Pr
     const groups = Array.from({ length: Math.ceil(rows.length / runsPerCall) }, (_, index) =>
       rows.slice(index * runsPerCall, (index + 1) * runsPerCall),
     )
-    await limit.map(groups, async ([first, ...others]) => {
-      if (first === undefined) return
-      const call: RunCall<object> = { ...first, others }
-      await engine.start(advanceVideoName, call)
-    })
+    const startNext = async () => {
+      for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
+        const [first, ...others] = group
+        if (first === undefined) return
+        const call: RunCall<object> = { ...first, others }
+        await engine.start(advanceVideoName, call)
+      }
+    }
+    await Promise.all(Array.from({ length: startsAtOnce }, startNext))
     await stack.postgres.query('vacuum analyze open_tasks')
   }
   try {

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { createVideoOf, startBenchStack, untilNoneIsOpen } from './bench-stack.ts'
-import { countInvocationsIn, invocationsOf } from './measure/invocations.ts'
-import { runLoad } from './measure/load.ts'
-import { countTaskStatements } from './measure/task-statements.ts'
+import { createVideoOf, startBenchStack, untilNoneIsOpen } from '../bench-stack.ts'
+import { countInvocationsIn, invocationsOf } from '../measure/invocations.ts'
+import { runLoad } from '../measure/load.ts'
+import { countTaskStatements } from '../measure/task-statements.ts'
 
 const bursts = 6
 const tasksPerBurst = 8

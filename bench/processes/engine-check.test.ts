@@ -1,10 +1,10 @@
-/** `npm run bench -- engine-check` */
+/** `npm run bench -- processes/engine-check` */
 import { expect, test } from 'vitest'
 
+import { options } from '../options.ts'
+import { printRounds } from '../report/print.ts'
+import { writeResult } from '../report/results.ts'
 import { measureCheck } from './engine-check.ts'
-import { options } from './options.ts'
-import { printRounds } from './report/print.ts'
-import { writeResult } from './report/results.ts'
 
 test('the comparison with the engine', async () => {
   const settings = options(
