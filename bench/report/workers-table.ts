@@ -56,7 +56,9 @@ const verdict = (): string => {
   return missed.length === 0 ? `${aim} Reached.` : `${aim} Not reached: ${missed.join(', ')}.`
 }
 
-export const workersTable = (): string =>
+const notMeasured = 'Not measured yet.'
+
+const tableOfWorkers = (): string =>
   [
     '| calls of the engine | workers | statements | row writes | lock waits | calls of runs | CPU: PostgreSQL, ms | Restate, ms | workers, ms | CPU without tasks |',
     '|---|---|---|---|---|---|---|---|---|---|',
@@ -65,6 +67,8 @@ export const workersTable = (): string =>
     '',
     verdict(),
   ].join('\n')
+
+export const workersTable = (): string => (now === undefined ? notMeasured : tableOfWorkers())
 
 const barsOf = (label: string, measured: SteadyFigures[]): Bar[] =>
   measured.map(({ workers, task }) => ({
@@ -83,7 +87,7 @@ export const workersChart = (): Record<string, string> =>
         ),
       }
 
-export const checksTable = (): string =>
+const tableOfChecks = (): string =>
   [
     '| open tasks | of which with a run | calls in the engine | compared every | CPU of a comparison: worker, ms | PostgreSQL, ms | Restate, ms | share of one core |',
     '|---|---|---|---|---|---|---|---|',
@@ -100,3 +104,5 @@ export const checksTable = (): string =>
       ].join(' | ')} |`
     }),
   ].join('\n')
+
+export const checksTable = (): string => (checks === undefined ? notMeasured : tableOfChecks())
