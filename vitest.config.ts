@@ -157,7 +157,7 @@ export default defineConfig({
           include: [
             'gateway/test/{journeys,vendors,conformance,faults}/**/*.test.ts',
             'cli/test/**/*.test.ts',
-            'bench/*-cost*.test.ts',
+            'bench/**/*-cost*.test.ts',
             ...sound,
           ],
           exclude: [...measures, ...long],

@@ -4,7 +4,7 @@ import { until, type Part } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
 import { manyRequests } from '../gateway/test/kit/stack.ts'
 import { cpuMsOf, cpuMsOfFamily } from './measure/cpu-time.ts'
-import { countingSettings, startCounting, summarizeStatements } from './measure/database-work.ts'
+import { countingSettings, notCounted, startCounting, summarizeStatements } from './measure/database-work.ts'
 import { minus, per, total, type Figures } from './measure/figures.ts'
 import { runLoad, type Load, type LoadOptions, type RequestOf } from './measure/load.ts'
 import { profileIn, profileDirectory } from './measure/profile.ts'
@@ -48,12 +48,18 @@ const cpuMsOfParts = (parts: readonly Part[]) => parts.reduce((sum, part) => sum
 
 export const startBenchStack = async ({
   environment,
+  moreSettings = [],
   ...changes
-}: StackChanges = {}): Promise<BenchStack> => {
+}: StackChanges & { moreSettings?: string[] } = {}): Promise<BenchStack> => {
   const isProfiling = profileDirectory() !== undefined
   const stack = await startFaultStack({
     processes: { apis: 1, workers: 1 },
-    postgresSettings: [...countingSettings, ...productionSettings, ...(isProfiling ? profilingSettings : [])],
+    postgresSettings: [
+      ...countingSettings,
+      ...productionSettings,
+      ...(isProfiling ? profilingSettings : []),
+      ...moreSettings,
+    ],
     environment: { ...environmentOfBench, ...profileIn(profileDirectory()), ...environment },
     // So that a profile names files.
     isFromSource: isProfiling,
@@ -128,7 +134,7 @@ export const untilNoneIsOpen = async ({ postgres }: FaultStack): Promise<void> =
   try {
     await until(
       'all tasks have ended',
-      async () => (await client.query('select from open_tasks limit 1')).rows.length === 0,
+      async () => (await client.query(`select ${notCounted} from open_tasks limit 1`)).rows.length === 0,
       { withinMs: endedWithinMs, everyMs: 100 },
     )
   } finally {

@@ -1,6 +1,6 @@
 /**
  * Preloaded into a worker: counts the streams that the engine opens, of which each is an attempt of an invocation, by service.
- * The counts are written to the file in COUNT_FILE on SIGUSR2.
+ * The counts are written to the file in COUNT_FILE, with its process id, on SIGUSR2.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { renameSync, writeFileSync } from 'node:fs'
@@ -15,6 +15,7 @@ subscribe('http2.server.stream.created', (message) => {
 const file = process.env['COUNT_FILE']
 process.on('SIGUSR2', () => {
   if (file === undefined) return
-  writeFileSync(`${file}.next`, JSON.stringify(counts))
-  renameSync(`${file}.next`, file)
+  const own = `${file}-${process.pid}`
+  writeFileSync(`${own}.next`, JSON.stringify(counts))
+  renameSync(`${own}.next`, own)
 })

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
 import { until } from '../../gateway/test/faults/part.ts'
+import type { Figures } from './figures.ts'
 
 /** The settings with which PostgreSQL counts statements. */
 export const countingSettings = ['shared_preload_libraries=pg_stat_statements']
@@ -52,6 +53,16 @@ export const readWork = async ({ postgres }: FaultStack): Promise<DatabaseWork> 
     statements: new Map(statements.map(({ query, calls }) => [query, calls])),
     writes: new Map(writes.map(({ name, rows }) => [name, rows])),
   }
+}
+
+/** The same in sum, with commits and WAL. Row writes of the last seconds may be missing. */
+export const readTotals = async (stack: FaultStack): Promise<Figures> => {
+  const { statements, writes } = await readWork(stack)
+  const [wal] = await stack.postgres.query<{ bytes: number }>(
+    `select (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes`,
+  )
+  const sum = (counts: Map<string, number>) => counts.values().reduce((all, count) => all + count, 0)
+  return { statements: sum(statements), writes: sum(writes), 'KiB of WAL': (wal?.bytes ?? 0) / 1024 }
 }
 
 const minus = (after: Map<string, number>, before: Map<string, number>) =>

@@ -1,4 +1,4 @@
-/** How many attempts of invocations the engine has made at a worker, by service. */
+/** How many attempts of invocations the engine has made at the running workers, by service. */
 import type { FaultStack } from '../../gateway/test/faults/fault-stack.ts'
 import { askProcess } from './ask-process.ts'
 import type { Figures } from './figures.ts'
@@ -11,5 +11,11 @@ export const countInvocationsIn = (file: string) => ({
   COUNT_FILE: file,
 })
 
-export const invocationsOf = async ({ workers: [worker] }: FaultStack, file: string): Promise<Figures> =>
-  JSON.parse(await askProcess(worker.pid(), file)) as Figures
+export const invocationsOf = async ({ workers }: FaultStack, file: string): Promise<Figures> => {
+  const sums: Figures = {}
+  for (const pid of workers.flatMap((worker) => worker.pid() ?? [])) {
+    const counts = JSON.parse(await askProcess(pid, `${file}-${pid}`)) as Figures
+    for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count
+  }
+  return sums
+}

@@ -5,13 +5,14 @@ import type { LifeFigures } from '../life.ts'
 import type { Figures, Spread } from '../measure/figures.ts'
 import { median, spreadOf, total } from '../measure/figures.ts'
 import { mediansOf, ratioOf } from '../measure/rounds.ts'
-import type { ProcessFigures } from '../processes.ts'
+import type { ProcessFigures } from '../processes/processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
 import { waitingChart, waitingTable } from './waiting-table.ts'
+import { checksTable, workersChart, workersTable } from './workers-table.ts'
 
 const requests = readResult<RequestFigures>('requests')
 const speech = readResult<SpeechFigures>('speech')
@@ -267,6 +268,7 @@ const chartOfWaiting = waitingChart()
 /** The charts of the page, by file; only of what was measured. */
 export const performanceCharts = (): Record<string, string> => ({
   ...(chartOfWaiting !== undefined && { 'docs/performance/waiting.svg': chartOfWaiting }),
+  ...workersChart(),
   ...(requests !== undefined && {
     'docs/performance/requests.svg': stackedBars('CPU of a request, all processes', 'ms', [
       ...barsOf('create', requests.figures.create),
@@ -335,6 +337,8 @@ export const performanceTables = (): Record<string, string> => ({
     inFlightExponents(),
   ].join('\n'),
   processes: processesTable(),
+  workers: [...chart('processes-steady', 'CPU of a task with more workers'), workersTable()].join('\n'),
+  checks: checksTable(),
   observability: observabilityTable(),
   waiting: [...chart('waiting', 'CPU while clients wait'), waitingTable()].join('\n'),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),

@@ -166,9 +166,16 @@ export const connect = async (config: Config, log: Log, role: RunningRole['role'
     /** Wakes the loops of the worker. */
     wake: {
       dispatcher: (provider: string) => engine.wake(dispatchVideosName, provider),
-      poller: (provider: string, taskId: string) => {
-        const shards = providers.find(provider)?.shards
-        if (shards !== undefined) engine.wake(pollJobsName, shardKey(provider, shardOf(taskId, shards)))
+      /**
+       * For a job that is not due before the shortest interval is over, it wakes the loop then: all jobs that follow until
+       * then are due later, so they need no wake-up of their own.
+       */
+      poller: (provider: string, taskId: string, dueInMs = 0) => {
+        const found = providers.find(provider)
+        if (found === undefined) return
+        const { least } = found.pollIntervalMs
+        const key = shardKey(provider, shardOf(taskId, found.shards))
+        engine.wake(pollJobsName, key, dueInMs >= least ? least : 0)
       },
       recordingDispatcher: () => engine.wake(dispatchRecordings.loop, dispatchRecordings.key),
     },

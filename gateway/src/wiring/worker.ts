@@ -35,7 +35,9 @@ import { createJobDurations } from '../videos/polling/job-durations.ts'
 import { pollJobs } from '../videos/polling/poll-jobs.ts'
 import { addTaskDurations, taskDurationRatio, type TaskKind } from '../videos/polling/task-duration-store.ts'
 import { dispatchVideos } from '../videos/queue/dispatch-videos.ts'
+import { createFillSlot } from '../videos/queue/fill-slot.ts'
 import { jobKeepingOf, retainingProviders } from '../videos/removal/remove-jobs.ts'
+import { advanceVideoName } from '../videos/video-run.ts'
 import { createWebhookUrls } from '../webhooks/inbound/webhook-url.ts'
 import {
   connect,
@@ -142,7 +144,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     },
     wakeDispatcher: wake.dispatcher,
     announce: pubsub.publish,
-    onSlotFreed: wake.dispatcher,
+    onSlotFreed: createFillSlot({ database: postgres, wakeDispatcher: wake.dispatcher, log }),
     wakePoller: wake.poller,
     discardJob: discardJob({ postgres, providers }),
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),
@@ -164,7 +166,7 @@ export const wireWorker = async (config: Config, log: Log) => {
   }
   const webhooks = await createWebhookDelivery(config, { postgres, engine, log }, () => days().task, steps)
   const services = [
-    advanceVideo(videos, steps),
+    advanceVideo(videos, steps, (run, input) => engine.start(advanceVideoName, { ...run, ...input })),
     dispatchVideos(
       { postgres, providers, router, catalog, engine, queueLimits: queueLimitsOf(settings) },
       steps,

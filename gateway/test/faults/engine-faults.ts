@@ -48,11 +48,9 @@ const killAtStage = (stage: string): Fault => ({
           [stage],
         )
         if (rows.length === 0) return false
-        const keys = rows.map(({ key }) => `'${key}'`).join(', ')
-        const killed = await killInvocations(
-          stack,
-          `target_service_name = 'advanceVideo' and idempotency_key in (${keys})`,
-        )
+        // A call has the keys of all its runs.
+        const hasKey = rows.map(({ key }) => `idempotency_key like '%${key}%'`).join(' or ')
+        const killed = await killInvocations(stack, `target_service_name = 'advanceVideo' and (${hasKey})`)
         count += killed.length
         return count > 0
       },

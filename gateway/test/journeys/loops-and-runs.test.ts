@@ -80,6 +80,90 @@ test('wake-ups during a tick cause one further tick, and none is lost', async ()
   await served.close()
 })
 
+test('delayed wake-ups of many processes are one, and others do not wait for them', async () => {
+  await using started = await startEngine()
+  const { engine, workerUrl, settings } = started
+  const steps = createRunningSteps()
+  const ticks = new Set<string>()
+  const endless = loop('endless', steps, async (_key, tickId) => {
+    ticks.add(tickId)
+    return { nextMs: 600_000 }
+  })
+  const served = await serveEngine([endless], steps, settings, log)
+  await engine.register(workerUrl)
+  const others = Array.from({ length: 100 }, () => connectEngine(started.urls, log))
+  const waiting = () =>
+    engine.query<{ id: string }>(
+      `select id from sys_invocation where target_service_name = 'endless' and target_handler_name = 'wake' and status = 'scheduled'`,
+    )
+  for (const each of others) each.wake('endless', 'a', 300_000)
+  await expect.poll(async () => (await waiting()).length).toBe(1)
+  for (const each of others) each.wake('endless', 'b', 1)
+  // It ticks although another key waits, and its own loop is woken without a delay.
+  await expect.poll(() => ticks.size).toBeGreaterThan(0)
+  const before = ticks.size
+  engine.wake('endless', 'a')
+  await expect.poll(() => ticks.size).toBeGreaterThan(before)
+  expect(await waiting()).toHaveLength(1)
+  await Promise.all(others.map((each) => each.close()))
+  await served.close()
+})
+
+test('runs that are started together are one call, and only those that fail are repeated', async () => {
+  await using started = await startEngine()
+  const { engine, workerUrl, settings } = started
+  const steps = createRunningSteps()
+  const begun: string[] = []
+  const failing = new Set(['video_1~7', 'video_4~7'])
+  let release = () => {}
+  const isHeld = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const advance = runService<{ isStored?: boolean }>(
+    'advance',
+    steps,
+    async (run, { isStored = false }) => {
+      const key = runKey(run)
+      begun.push(`${key}${isStored ? ' stored' : ''}`)
+      if (failing.delete(key)) throw new Error('planted')
+      await isHeld
+    },
+    (run, input) => engine.start('advance', { ...run, ...input }),
+  )
+  const runs = [0, 1, 2, 3, 4].map((index) => ({ taskId: `video_${index}`, run: 7 }))
+  const starter = loop(
+    'starter',
+    steps,
+    async () => ({
+      starts: [
+        ...runs.map((run) => ({ service: 'advance', run })),
+        { service: 'advance', run: { taskId: 'video_5', run: 8 }, input: { isStored: true } },
+      ],
+    }),
+    { runsPerCall: 4 },
+  )
+  const served = await serveEngine([advance, starter], steps, settings, log)
+  await engine.register(workerUrl)
+  await engine.startLoop('starter', 'a')
+  const keys = async () => (await readInvocations(engine, ['advance'])).map(({ key }) => key).toSorted()
+  // The first one goes on while those that it was started with are held. The last one of its group is repeated by the engine.
+  await expect
+    .poll(keys)
+    .toEqual(['video_0~7 video_1~7 video_2~7 video_3~7', 'video_1~7', 'video_4~7', 'video_5~8'])
+  await expect.poll(() => begun.length).toBe(8)
+  expect(begun.toSorted()).toEqual([
+    ...['video_0~7', 'video_1~7', 'video_1~7', 'video_2~7', 'video_3~7', 'video_4~7', 'video_4~7'],
+    'video_5~8 stored',
+  ])
+  expect(await readInvocations(engine, ['advance'], ['video_2~7'])).toContainEqual(
+    expect.objectContaining({ key: 'video_0~7 video_1~7 video_2~7 video_3~7' }),
+  )
+  release()
+  await expect.poll(keys).toEqual([])
+  expect(begun).toHaveLength(8)
+  await served.close()
+})
+
 test('a run that goes on is not started again, and the engine lists it by its key and knows no message of an error', async () => {
   await using started = await startEngine()
   const { engine, workerUrl, settings } = started

@@ -268,6 +268,32 @@ test('the comparison ends the invocation of a run that a newer one has replaced'
   await expectEnd('outdated', 'completed')
 })
 
+test('the comparison ends an invocation of several runs only when none of them is current', async () => {
+  const accountId = randomUUID()
+  for (const id of ['one', 'two']) await accept(id, accountId)
+  const { starts = [] } = await dispatchPosters({ postgres: database.postgres }, randomUUID())
+  await using here = await serveHere()
+  for (const id of ['one', 'two']) here.failing.add(id)
+  const [first, second] = starts.map(({ run }) => run)
+  if (first === undefined || second === undefined) throw new Error('the tasks were not claimed')
+  // Its run service starts none by itself, so both are repeated.
+  const together = { ...first, others: [second] }
+  await started.engine.start(dispatcher.service, together)
+  const { id } = await findResting(first.taskId)
+  await pause(id)
+  const [newer] = await carriedPosters(database.postgres).renew([second])
+  if (newer === undefined) throw new Error('the run was not renewed')
+  await expect.poll(check).toMatchObject({ killed: 0, resumed: 1, lost: 0 })
+  await findResting(first.taskId)
+  await pause(id)
+  const [last] = await carriedPosters(database.postgres).renew([first])
+  if (last === undefined) throw new Error('the run was not renewed')
+  await expect.poll(check).toMatchObject({ killed: 1, resumed: 0 })
+  for (const each of ['one', 'two']) here.failing.delete(each)
+  for (const run of [newer, last]) await started.engine.start(dispatcher.service, run)
+  for (const each of ['one', 'two']) await expectEnd(each, 'completed')
+})
+
 test('the comparison continues an invocation that the engine has paused', async () => {
   await using here = await serveHere()
   here.failing.add('paused')

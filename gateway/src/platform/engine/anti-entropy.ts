@@ -9,7 +9,7 @@ import { noteInvocations } from './invocation-metrics.ts'
  */
 import { readInvocations, type Invocation } from './invocation-store.ts'
 import type { Engine } from './restate.ts'
-import { parseRunKey, runKey, type Run } from './run-key.ts'
+import { parseRunKey, runKey, runKeysIn, type Run } from './run-key.ts'
 
 export interface EngineLoop {
   loop: string
@@ -72,7 +72,7 @@ const confirmLost = async (engine: Engine, tasks: CarriedTasks, seemLost: Run[])
     const still = chunk.filter((run) => keys.has(runKey(run)))
     if (still.length === 0) continue
     const carried = await readInvocations(engine, [tasks.service], still.map(runKey))
-    const carriedKeys = new Set(carried.map(({ key }) => key))
+    const carriedKeys = new Set(carried.flatMap(({ key }) => runKeysIn(key)))
     lost.push(...still.filter((run) => !carriedKeys.has(runKey(run))))
   }
   return lost
@@ -89,20 +89,21 @@ const restart = async (engine: Engine, { service, renew }: CarriedTasks, runs: R
   return count
 }
 
-/** Ends invocations that wait for nothing: their task has ended, or has a newer run. Returns those it has found. */
+/** Ends invocations that wait for nothing: their tasks have ended, or have newer runs. Returns those it has found. */
 const killOutdated = async (
   engine: Engine,
   tasks: CarriedTasks,
   invocations: Invocation[],
   known: Set<string>,
 ): Promise<{ outdated: Invocation[]; killed: number }> => {
-  const candidates = invocations.filter((each) => isResting(each) && !known.has(each.key))
+  const hasAny = ({ key }: Invocation, keys: Set<string>) => runKeysIn(key).some((each) => keys.has(each))
+  const candidates = invocations.filter((each) => isResting(each) && !hasAny(each, known))
   const found: Invocation[] = []
   let killed = 0
   for (const chunk of chunksOf(candidates)) {
-    const current = await tasks.readRuns(chunk.map(({ key }) => parseRunKey(key).taskId))
-    const keys = new Set(current.map(runKey))
-    const outdated = chunk.filter(({ key }) => !keys.has(key))
+    const taskIds = chunk.flatMap(({ key }) => runKeysIn(key).map((each) => parseRunKey(each).taskId))
+    const keys = new Set((await tasks.readRuns(taskIds)).map(runKey))
+    const outdated = chunk.filter((each) => !hasAny(each, keys))
     found.push(...outdated)
     const kills = await Promise.allSettled(outdated.map(({ id }) => engine.kill(id)))
     killed += kills.filter(({ status }) => status === 'fulfilled').length
@@ -139,12 +140,12 @@ export const checkEngine = async ({ engine, loops, carried }: CheckDependencies)
   for (const [index, tasks] of carried.entries()) {
     const runs = runsOf[index] ?? []
     const ofTasks = byService.get(tasks.service) ?? []
-    const carriedKeys = new Set(ofTasks.map(({ key }) => key))
+    const carriedKeys = new Set(ofTasks.flatMap(({ key }) => runKeysIn(key)))
     // The start of a new run may still be under way.
     const seemLost = runs.filter((run) => !run.isNew && !carriedKeys.has(runKey(run)))
     check.lost += await restart(engine, tasks, await confirmLost(engine, tasks, seemLost))
     // One that is about to execute only waits for its turn.
-    const busyKeys = new Set(ofTasks.flatMap((each) => (isResting(each) ? [] : each.key)))
+    const busyKeys = new Set(ofTasks.flatMap((each) => (isResting(each) ? [] : runKeysIn(each.key))))
     const overdue = await tasks.findOverdue()
     check.overdue += await restart(
       engine,

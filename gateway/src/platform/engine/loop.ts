@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as restate from '@restatedev/restate-sdk'
 
 import { createTickLag, measureInvocation } from './invocation-metrics.ts'
-import { sendRun, type RunStart } from './run-service.ts'
+import { groupRuns, sendRuns, type RunStart } from './run-service.ts'
 import type { RunningSteps } from './running-steps.ts'
 
 // A frozen worker must not hold a loop: the engine gives a tick to another worker after both times, so a tick must end
@@ -33,6 +33,11 @@ export interface Ticked {
 export interface TickCause {
   schedule?: number
   isWakeUp?: boolean
+}
+
+export interface LoopOptions {
+  /** So many runs that a tick starts are one call, which one worker executes. */
+  runsPerCall?: number
 }
 
 interface LoopState {
@@ -74,6 +79,7 @@ export const loop = (
   name: string,
   steps: RunningSteps,
   work: (key: string, tickId: string) => Promise<Ticked>,
+  { runsPerCall = 1 }: LoopOptions = {},
 ) => {
   const lag = createTickLag(name)
   const object = restate.object({
@@ -88,7 +94,7 @@ export const loop = (
         const { nextMs = Number.MAX_SAFE_INTEGER, starts = [] } = await ctx.run('tick', () =>
           measureInvocation(name, () => steps.run(() => runInTime(() => work(ctx.key, tickId)))),
         )
-        for (const start of starts) sendRun(ctx, start)
+        for (const group of groupRuns(starts, runsPerCall)) sendRuns(ctx, group)
         // The scheduled tick was scheduled earlier and not for later, so it is early enough.
         if (cause?.isWakeUp === true && last.delayMs <= nextMs) return
         const schedule = last.schedule + 1

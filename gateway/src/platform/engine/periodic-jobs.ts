@@ -4,7 +4,7 @@
  */
 import type { Log } from '../log.ts'
 import type { Database } from '../postgres.ts'
-import { claimJob } from './tick-store.ts'
+import { claimJobs } from './tick-store.ts'
 
 export interface PeriodicJob {
   name: string
@@ -29,25 +29,33 @@ export const startPeriodicJobs = (
 ): { stop: () => Promise<void> } => {
   const stopping = new AbortController()
   const toRunAtStart = new Set(jobs.filter(({ isRunAtStart = false }) => isRunAtStart))
+  const running = new Set<PeriodicJob>()
+  const work = new Set<Promise<void>>()
   const runJob = async (job: PeriodicJob) => {
-    const { name, everyMs, run } = job
+    running.add(job)
     try {
-      if (!(await claimJob(postgres, loop, name, everyMs)) && !toRunAtStart.has(job)) return
-      await run(stopping.signal)
+      await job.run(stopping.signal)
       toRunAtStart.delete(job)
     } catch (error) {
-      log.warn({ err: error, job: name }, `${loop}.job-failed`)
+      log.warn({ err: error, job: job.name }, `${loop}.job-failed`)
+    } finally {
+      running.delete(job)
     }
   }
-  const running = new Map<PeriodicJob, Promise<void>>()
-  const tick = () => {
-    for (const job of jobs) {
-      if (running.has(job)) continue
-      running.set(
-        job,
-        runJob(job).finally(() => running.delete(job)),
-      )
+  const runDue = async () => {
+    const idle = jobs.filter((job) => !running.has(job))
+    if (idle.length === 0) return
+    try {
+      const claimed = await claimJobs(postgres, loop, idle)
+      const due = idle.filter((job) => !running.has(job) && (claimed.has(job.name) || toRunAtStart.has(job)))
+      await Promise.all(due.map(runJob))
+    } catch (error) {
+      log.warn({ err: error }, `${loop}.jobs-not-claimed`)
     }
+  }
+  const tick = () => {
+    const done = runDue().finally(() => work.delete(done))
+    work.add(done)
   }
   tick()
   const timer = setInterval(tick, tickEveryMs)
@@ -55,7 +63,7 @@ export const startPeriodicJobs = (
     stop: async () => {
       clearInterval(timer)
       stopping.abort()
-      await Promise.all(running.values())
+      await Promise.all(work)
     },
   }
 }

@@ -11,8 +11,11 @@ import { runKey, type Run } from './run-key.ts'
 export interface Engine {
   /** Starts a run. It has no effect if the run goes on already. */
   start: (service: string, run: Run) => Promise<void>
-  /** Makes a loop tick soon, at most once per 100 ms and key. It returns at once and never throws. */
-  wake: (loop: string, key: string) => void
+  /**
+   * Makes a loop tick soon, at most once per 100 ms and key, or after a time. While one wake-up of any process waits for its
+   * time, others have no effect. It returns at once and never throws.
+   */
+  wake: (loop: string, key: string, afterMs?: number) => void
   /** Starts a loop that has no scheduled tick. */
   startLoop: (loop: string, key: string) => Promise<void>
   /** Whether the engine knows that all of these services are at this URL. */
@@ -75,8 +78,15 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     key: string,
     handler: 'tick' | 'wake',
     headers?: Record<string, string>,
+    delay = '',
   ) =>
-    call(ingress, 'POST', `/restate/send/${loop}/${encodeURIComponent(key)}/${handler}`, undefined, headers)
+    call(
+      ingress,
+      'POST',
+      `/restate/send/${loop}/${encodeURIComponent(key)}/${handler}${delay}`,
+      undefined,
+      headers,
+    )
 
   const wakeNow = (loop: string, key: string) => {
     sendToLoop(loop, key, 'wake', { 'idempotency-key': 'wake' }).catch((error: unknown) =>
@@ -84,11 +94,30 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
     )
   }
 
+  /** When the delayed wake-ups that this process has sent take effect. */
+  const delayed = new Map<string, number>()
+
+  const wakeLater = (loop: string, key: string, afterMs: number) => {
+    const id = `${loop}/${key}`
+    if ((delayed.get(id) ?? -Infinity) > performance.now()) return
+    delayed.set(id, performance.now() + afterMs)
+    // A key of its own, because a wake-up that is not delayed must not wait for this one.
+    const headers = { 'idempotency-key': 'wake-later' }
+    sendToLoop(loop, key, 'wake', headers, `?delay=${Math.ceil(afterMs)}ms`).catch((error: unknown) => {
+      delayed.delete(id)
+      log.debug({ err: error, loop, key }, 'engine.wake-failed')
+    })
+  }
+
   return {
     start: async (service, run) => {
       await call(ingress, 'POST', `/restate/send/${service}/run`, run, { 'idempotency-key': runKey(run) })
     },
-    wake: (loop, key) => {
+    wake: (loop, key, afterMs = 0) => {
+      if (afterMs > 0) {
+        wakeLater(loop, key, afterMs)
+        return
+      }
       const id = `${loop}/${key}`
       const last = wakeUps.get(id)
       if (last?.timer !== undefined) return

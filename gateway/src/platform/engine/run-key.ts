@@ -7,6 +7,12 @@ export interface Run {
 /** The engine's idempotency key of a run. */
 export const runKey = ({ taskId, run }: Run): string => `${taskId}~${run}`
 
+/** The engine's idempotency key of runs that are started together. */
+export const keyOfRuns = (runs: Run[]): string => runs.map(runKey).join(' ')
+
+/** The keys of the single runs. */
+export const runKeysIn = (key: string): string[] => key.split(' ')
+
 export const parseRunKey = (key: string): Run => {
   const at = key.lastIndexOf('~')
   return { taskId: key.slice(0, at), run: Number(key.slice(at + 1)) }

@@ -21,6 +21,10 @@ const everyMs = 10_000
 const tasksPerInterval = 10_000
 const untilReachedMs = 500
 
+/** How often the workers compare, together, if so many tasks have runs. */
+export const checkIntervalMs = (tasks: number): number =>
+  everyMs * Math.max(1, Math.ceil(tasks / tasksPerInterval))
+
 /** Recorded by every worker that reaches the engine. Without it for `heartbeatSecondsMax`, no task progresses. */
 export const heartbeat = { loop: 'engine', key: 'heartbeat' } as const
 export const heartbeatSecondsMax = 60
@@ -47,7 +51,7 @@ export const superviseEngine = async (
     if (!(await claimJob(postgres, 'engine', 'check', intervalMs * 0.8))) return
     const check = await checkEngine(dependencies)
     countFindings(check)
-    intervalMs = everyMs * Math.max(1, Math.ceil(check.openTasks / tasksPerInterval))
+    intervalMs = checkIntervalMs(check.openTasks)
     if (check.repairs > 0) log.warn(check, 'engine.repaired')
   }
   const check = async () => {

@@ -38,6 +38,25 @@ export const claimJob = async (
   return rowCount === 1
 }
 
+/** Claims periodic jobs in one statement, each for its own time; returns those that no other process has. */
+export const claimJobs = async (
+  database: Database,
+  loop: string,
+  jobs: { name: string; everyMs: number }[],
+): Promise<Set<string>> => {
+  // In one order, so that processes that claim the same jobs do not wait for each other.
+  const sorted = jobs.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  const { rows } = await database.query<{ name: string }>(
+    `with job as (select name, every_ms from unnest($2::text[], $3::double precision[]) as given (name, every_ms))
+     insert into ticks as t (loop, key, id, ticked_at) select $1, name, '', now() from job
+     on conflict (loop, key, id) do update set ticked_at = now()
+     where t.ticked_at < now() - make_interval(secs => (select every_ms from job where job.name = t.key) / 1000)
+     returning key as name`,
+    [loop, sorted.map(({ name }) => name), sorted.map(({ everyMs }) => everyMs)],
+  )
+  return new Set(rows.map(({ name }) => name))
+}
+
 /** The seconds since a periodic job was last claimed; undefined if it never was. */
 export const findJobAge = async (
   database: Database,

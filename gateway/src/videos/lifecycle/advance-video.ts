@@ -9,7 +9,7 @@
  * to a further run, which the poll loop starts after a pause, and the engine repeats a run that throws.
  */
 import type { Run } from '../../platform/engine/run-key.ts'
-import { runService } from '../../platform/engine/run-service.ts'
+import { runService, type StartAlone } from '../../platform/engine/run-service.ts'
 import type { RunningSteps } from '../../platform/engine/running-steps.ts'
 import { enhancePrompt, type EnhanceDependencies } from '../prompts/enhance-prompt.ts'
 import { advanceVideoName, type VideoRunInput } from '../video-run.ts'
@@ -56,5 +56,14 @@ const advance = async (dependencies: AdvanceDependencies, run: Run, input: Video
   await settleVideo(dependencies, run.taskId, ending)
 }
 
-export const advanceVideo = (dependencies: AdvanceDependencies, steps: RunningSteps) =>
-  runService<VideoRunInput>(advanceVideoName, steps, (run, input) => advance(dependencies, run, input))
+export const advanceVideo = (
+  dependencies: AdvanceDependencies,
+  steps: RunningSteps,
+  startAlone?: StartAlone,
+) =>
+  runService<VideoRunInput>(
+    advanceVideoName,
+    steps,
+    (run, input) => advance(dependencies, run, input),
+    startAlone,
+  )

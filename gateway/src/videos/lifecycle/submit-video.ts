@@ -40,7 +40,8 @@ export interface SubmitDependencies extends JobDependencies {
   router: Router
   log: Log
   wakeDispatcher: (provider: string) => void
-  wakePoller: (provider: string, taskId: string) => void
+  /** Called when a job is to be polled, and after how long. */
+  wakePoller: (provider: string, taskId: string, dueInMs?: number) => void
   /** Notifies watchers that these tasks have changed. */
   announce: (taskIds: string[]) => void
   jobDurations: Pick<JobDurations, 'of'>
@@ -208,7 +209,7 @@ const recordJob = async (
     )
   }
   if (hasEnded) return { kind: 'stop' }
-  dependencies.wakePoller(provider.name, taskId)
+  dependencies.wakePoller(provider.name, taskId, firstPollMs)
   dependencies.announce([taskId])
   return { kind: 'waiting' }
 }

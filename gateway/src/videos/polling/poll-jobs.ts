@@ -27,7 +27,7 @@ import type { Router } from '../../routing/route.ts'
 import type { DownloadPermits, DownloadRequest } from '../download-permits.ts'
 import { parseShardKey } from '../shard.ts'
 import { recordJobFailures } from '../task-attempt-store.ts'
-import { startOf } from '../video-run.ts'
+import { runsPerCall, startOf } from '../video-run.ts'
 import type { JobDurations } from './job-durations.ts'
 import { afterFailureMs, estimateProgress, nextPollDelayMs } from './poll-schedule.ts'
 import { findDuePolls, nextPollInMs, recordPolls, type DuePoll, type PollResult } from './poll-store.ts'
@@ -275,5 +275,6 @@ const pollDueJobs = async (
 
 export const pollJobs = (dependencies: PollDependencies, steps: RunningSteps) => {
   const latePolls: LatePolls = new Map()
-  return loop(pollJobsName, steps, (key) => pollDueJobs(dependencies, key, latePolls))
+  const tick = (key: string) => pollDueJobs(dependencies, key, latePolls)
+  return loop(pollJobsName, steps, tick, { runsPerCall })
 }

@@ -25,6 +25,23 @@ export const findQueuedProviders = async (database: Database): Promise<string[]>
   return rows.map(({ provider }) => provider)
 }
 
+/** Those of these providers for which a task could start, and whether one of them has waited so long. */
+export const findProvidersWithQueue = async (
+  database: Database,
+  providers: string[],
+  waitedMs: number,
+): Promise<{ provider: string; hasWaited: boolean }[]> => {
+  const { rows } = await database.query<{ provider: string; hasWaited: boolean }>(
+    `select name as provider,
+            exists (select from open_tasks o where o.provider = name and o.stage = 'accepted'
+                       and o.not_before <= now() - make_interval(secs => $2 / 1000.0)) as "hasWaited"
+       from unnest($1::text[]) as name
+      where exists (select from open_tasks o where o.provider = name and o.stage = 'accepted' and o.not_before <= now())`,
+    [providers, waitedMs],
+  )
+  return rows
+}
+
 /** Tasks whose outcome or deadline the poll loop has not seen. */
 const findNotPolled = async (database: Database): Promise<Run[]> => {
   const { rows } = await database.query<Run & Record<string, unknown>>(

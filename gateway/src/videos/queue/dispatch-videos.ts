@@ -11,7 +11,7 @@ import { costAt } from '../priced-work.ts'
 import { shardOf } from '../shard.ts'
 import { videoTables } from '../task.ts'
 import { requirementsOf } from '../video-requirements.ts'
-import { advanceVideoName } from '../video-run.ts'
+import { advanceVideoName, runsPerCall } from '../video-run.ts'
 import type { QueueLimits } from './queue-limits.ts'
 import {
   claimAccepted,
@@ -199,4 +199,6 @@ export const dispatch = async (
 }
 
 export const dispatchVideos = (dependencies: DispatchDependencies, steps: RunningSteps) =>
-  loop(dispatchVideosName, steps, (provider, tickId) => dispatch(dependencies, provider, tickId))
+  loop(dispatchVideosName, steps, (provider, tickId) => dispatch(dependencies, provider, tickId), {
+    runsPerCall,
+  })

@@ -5,10 +5,10 @@ import {
   startBenchStack,
   untilNoneIsOpen,
   type BenchStack,
-} from './bench-stack.ts'
-import { startStealShare } from './measure/cpu-time.ts'
-import { minus, per, total, type Figures } from './measure/figures.ts'
-import { runLoad } from './measure/load.ts'
+} from '../bench-stack.ts'
+import { startStealShare } from '../measure/cpu-time.ts'
+import { minus, per, total, type Figures } from '../measure/figures.ts'
+import { runLoad } from '../measure/load.ts'
 
 export interface ProcessOptions {
   tasks: number
