@@ -27,6 +27,20 @@ const accounts = 16
 const noLimit = 100_000_000
 const endedWithinMs = 1_200_000
 
+const noRateLimits = { create: noLimit, read: noLimit, audio: noLimit, chat: noLimit }
+
+/** Accounts with a key each. */
+export const createKeys = (stack: FaultStack, count: number): Promise<BenchKey[]> =>
+  stack.withDatabase((postgres) =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        const accountId = await createAccount(postgres, { balance: 100_000_000 })
+        const { id: keyId, text } = await createKey(postgres, accountId, { limits: noRateLimits })
+        return { accountId, keyId, text }
+      }),
+    ),
+  )
+
 /** Faults vacuum more often than PostgreSQL does by default. */
 const productionSettings = ['autovacuum_naptime=1min']
 
@@ -60,16 +74,7 @@ export const startBenchStack = async ({
     ...changes,
   })
   await startCounting(stack)
-  const unlimited = { create: noLimit, read: noLimit, audio: noLimit, chat: noLimit }
-  const keys = await stack.withDatabase((postgres) =>
-    Promise.all(
-      Array.from({ length: accounts }, async () => {
-        const accountId = await createAccount(postgres, { balance: 100_000_000 })
-        const { id: keyId, text } = await createKey(postgres, accountId, { limits: unlimited })
-        return { accountId, keyId, text }
-      }),
-    ),
-  )
+  const keys = await createKeys(stack, accounts)
   const { apis, workers, restate, postgres, redis } = stack
   return {
     stack,
