@@ -1,4 +1,6 @@
 /** The service as the benchmarks measure it, by default one API and one worker, on parts of their own, with limits out of the way. */
+import pLimit from 'p-limit'
+
 import { startFaultStack, type FaultStack, type StackChanges } from '../gateway/test/faults/fault-stack.ts'
 import { until, type Part } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
@@ -29,16 +31,17 @@ const endedWithinMs = 1_200_000
 
 const noRateLimits = { create: noLimit, read: noLimit, audio: noLimit, chat: noLimit }
 
+const connectionsOfTest = 2
+
 /** Accounts with a key each. */
 export const createKeys = (stack: FaultStack, count: number): Promise<BenchKey[]> =>
   stack.withDatabase((postgres) =>
-    Promise.all(
-      Array.from({ length: count }, async () => {
-        const accountId = await createAccount(postgres, { balance: 100_000_000 })
-        const { id: keyId, text } = await createKey(postgres, accountId, { limits: noRateLimits })
-        return { accountId, keyId, text }
-      }),
-    ),
+    // A query that waits too long for a connection fails.
+    pLimit(connectionsOfTest).map(Array.from({ length: count }), async () => {
+      const accountId = await createAccount(postgres, { balance: 100_000_000 })
+      const { id: keyId, text } = await createKey(postgres, accountId, { limits: noRateLimits })
+      return { accountId, keyId, text }
+    }),
   )
 
 /** Faults vacuum more often than PostgreSQL does by default. */
