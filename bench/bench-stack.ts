@@ -1,6 +1,4 @@
 /** The service as the benchmarks measure it, by default one API and one worker, on parts of their own, with limits out of the way. */
-import pLimit from 'p-limit'
-
 import { startFaultStack, type FaultStack, type StackChanges } from '../gateway/test/faults/fault-stack.ts'
 import { until, type Part } from '../gateway/test/faults/part.ts'
 import { createAccount, createKey } from '../gateway/test/kit/factories.ts'
@@ -28,21 +26,6 @@ export interface BenchStack extends AsyncDisposable {
 const accounts = 16
 const noLimit = 100_000_000
 const endedWithinMs = 1_200_000
-
-const noRateLimits = { create: noLimit, read: noLimit, audio: noLimit, chat: noLimit }
-
-const connectionsOfTest = 2
-
-/** Accounts with a key each. */
-export const createKeys = (stack: FaultStack, count: number): Promise<BenchKey[]> =>
-  stack.withDatabase((postgres) =>
-    // A query that waits too long for a connection fails.
-    pLimit(connectionsOfTest).map(Array.from({ length: count }), async () => {
-      const accountId = await createAccount(postgres, { balance: 100_000_000 })
-      const { id: keyId, text } = await createKey(postgres, accountId, { limits: noRateLimits })
-      return { accountId, keyId, text }
-    }),
-  )
 
 /** Faults vacuum more often than PostgreSQL does by default. */
 const productionSettings = ['autovacuum_naptime=1min']
@@ -77,7 +60,16 @@ export const startBenchStack = async ({
     ...changes,
   })
   await startCounting(stack)
-  const keys = await createKeys(stack, accounts)
+  const unlimited = { create: noLimit, read: noLimit, audio: noLimit, chat: noLimit }
+  const keys = await stack.withDatabase((postgres) =>
+    Promise.all(
+      Array.from({ length: accounts }, async () => {
+        const accountId = await createAccount(postgres, { balance: 100_000_000 })
+        const { id: keyId, text } = await createKey(postgres, accountId, { limits: unlimited })
+        return { accountId, keyId, text }
+      }),
+    ),
+  )
   const { apis, workers, restate, postgres, redis } = stack
   return {
     stack,

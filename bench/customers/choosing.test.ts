@@ -18,7 +18,7 @@ test('choosing the next tasks of many keys', async () => {
         queue(1_000, 100, 5),
         queue(10_000, 10),
       ],
-      ...{ free: 300, rounds: 7 },
+      ...{ free: 300, rounds: 5 },
     },
     { queues: [queue(10, 100)], free: 30, rounds: 1 },
   )

@@ -9,7 +9,6 @@ import type { ProcessFigures } from '../processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
-import { accounts, accountsTable, choosing, choosingChart, choosingTable } from './customers-tables.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
 
@@ -25,7 +24,7 @@ interface Aim {
   what: string
   against: string
   measured: Spread | undefined
-  unit: '×' | '' | ' KiB' | ' %' | ' ms'
+  unit: '×' | '' | ' KiB' | ' %'
   must: number
   stretch?: number
   /** Whether the figure should be at least, not at most, the limit. */
@@ -52,8 +51,6 @@ const aims = (): Aim[] => {
   const many = speech?.figures['32 callers']
   const [few, lots] = [inFlightOf(1_000), inFlightOf(20_000)]
   const page = growthTo(1_000_000)?.['first page']
-  const manyKeys = choosing?.find(({ keys, inFlight: busy }) => keys === 1_000 && busy === 0)?.choosing
-  const creates = accounts?.find(({ apis, connections }) => apis === 2 && connections === 32)?.create
   const memory = lots && Object.values(lots.memory).reduce((sum, value) => sum + value, 0)
   return [
     {
@@ -109,18 +106,6 @@ const aims = (): Aim[] => {
       against: 'beside 1,000',
       measured: exactly(lots && few && lots.chooseMs / few.chooseMs),
       ...{ unit: '×', must: 1.5 },
-    },
-    {
-      what: 'choosing 300 tasks of 1,000 keys with 100 waiting tasks each, CPU of PostgreSQL',
-      against: '',
-      measured: manyKeys && spreadOf(manyKeys.heads.map((round) => round['postgres'] ?? Number.NaN)),
-      ...{ unit: ' ms', must: 50 },
-    },
-    {
-      what: 'creates per second of one account, over two APIs',
-      against: 'a thousand accounts',
-      measured: creates && ratioOf(creates['one account'], creates['a thousand accounts'], 'per second'),
-      ...{ unit: '×', must: 0.5, isAtLeast: true },
     },
     {
       what: 'first page of a list with 1,000,000 tasks, time',
@@ -299,7 +284,6 @@ export const performanceCharts = (): Record<string, string> => ({
       inFlightSeries(),
     ),
   }),
-  ...(choosing !== undefined && { 'docs/performance/choosing.svg': choosingChart() }),
   ...(growth !== undefined && {
     'docs/performance/growth.svg': logLines(
       'CPU of a request as the record grows',
@@ -347,11 +331,6 @@ export const performanceTables = (): Record<string, string> => ({
     inFlightExponents(),
   ].join('\n'),
   processes: processesTable(),
-  choosing: [
-    ...chart('choosing', 'CPU of PostgreSQL to choose the next tasks as the waiting keys grow'),
-    choosingTable(),
-  ].join('\n'),
-  accounts: accountsTable(),
   observability: observabilityTable(),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),
 })
