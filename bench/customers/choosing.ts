@@ -15,7 +15,7 @@ import { cpuMsOfFamily } from '../measure/cpu-time.ts'
 import type { Figures } from '../measure/figures.ts'
 import { measureInTurns, type Rounds } from '../measure/rounds.ts'
 
-export interface QueueSize {
+interface QueueSize {
   keys: number
   tasksPerKey: number
   /** Of each key. */
