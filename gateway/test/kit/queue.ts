@@ -5,8 +5,9 @@ import { recordTick } from '../../src/platform/engine/tick-store.ts'
 import type { Database, Postgres } from '../../src/platform/postgres.ts'
 import { claimOnce } from '../../src/tasks/dispatch-tasks.ts'
 import { nextStartInMs } from '../../src/tasks/queue-store.ts'
+import type { Queue } from '../../src/videos/queue/choose-tasks.ts'
 import { queueDefaults, type QueueLimits } from '../../src/videos/queue/queue-limits.ts'
-import { claimAccepted, lockQueue, type Queue } from '../../src/videos/queue/queue-store.ts'
+import { claimAccepted, lockQueue } from '../../src/videos/queue/queue-store.ts'
 import { videoTables as tables } from '../../src/videos/task.ts'
 
 const manyStarts = 10_000

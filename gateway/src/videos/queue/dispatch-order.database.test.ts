@@ -186,29 +186,45 @@ describe('order', () => {
     expect(await countInFlight(postgres, 'vendor', ['counted'])).toEqual(new Map([['counted', 2]]))
   })
 
+  /** The rows and index entries that a tick reads which fills these slots. */
+  const readByTick = (slots: number) =>
+    database.postgres.transaction(async (inside) => {
+      const readSoFar = async () => {
+        const { rows } = await inside.query<{ read: number }>(
+          `select pg_stat_get_xact_tuples_returned('open_tasks'::regclass)
+                  + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index
+                      where indrelid = 'open_tasks'::regclass) as read`,
+        )
+        return rows[0]?.read ?? Number.NaN
+      }
+      const before = await readSoFar()
+      const { starts } = await tickOf(inside, { slots }, {}, slots)
+      expect(starts.length).toBe(slots)
+      return (await readSoFar()) - before
+    })
+  const newIds = (count: number) => Array.from({ length: count }, () => randomUUID())
+
   test('a tick reads the same number of rows whatever the length of the queue', async () => {
-    const others = Array.from({ length: 10 }, () => randomUUID())
+    const others = newIds(10)
     const readBy = async (waiting: number) => {
       await database.postgres.query('truncate open_tasks, queue_shares')
       await enqueue(many, waiting, { secondsAgo: 3_000 })
       for (const other of others) await enqueue(other, 5)
-      return database.postgres.transaction(async (inside) => {
-        const readSoFar = async () => {
-          const { rows } = await inside.query<{ read: number }>(
-            `select pg_stat_get_xact_tuples_returned('open_tasks'::regclass)
-                    + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index
-                        where indrelid = 'open_tasks'::regclass) as read`,
-          )
-          return rows[0]?.read ?? Number.NaN
-        }
-        const before = await readSoFar()
-        const { starts } = await tickOf(inside, { slots: 4 })
-        expect(starts.length).toBe(4)
-        return (await readSoFar()) - before
-      })
+      return readByTick(4)
     }
     const [short, long] = [await readBy(50), await readBy(10_000)]
     expect(long).toBe(short)
+  })
+
+  test('a tick reads hardly more of long queues than of short ones, even if all of their tasks could start', async () => {
+    const owners = newIds(40)
+    const readBy = async (waiting: number) => {
+      await database.postgres.query('truncate open_tasks, queue_shares')
+      for (const owner of owners) await enqueue(owner, waiting)
+      return readByTick(20)
+    }
+    const [one, hundred] = [await readBy(1), await readBy(100)]
+    expect(hundred).toBeLessThan(1.5 * one)
   })
 })
 
