@@ -7,15 +7,15 @@ import { printRounds } from './report/print.ts'
 import { writeResult } from './report/results.ts'
 
 const results: MediaOptions['results'] = [
-  { megabytes: 1, layout: 'tables last', tasks: 100 },
-  { megabytes: 8, layout: 'tables last', tasks: 32 },
-  { megabytes: 8, layout: 'tables first', tasks: 32 },
-  { megabytes: 80, layout: 'tables last', tasks: 6 },
+  { megabytes: 1, layout: 'tables last', tasks: 40 },
+  { megabytes: 8, layout: 'tables last', tasks: 16 },
+  { megabytes: 8, layout: 'tables first', tasks: 16 },
+  { megabytes: 80, layout: 'tables last', tasks: 3 },
 ]
 
 test('the cost of results by size and store, of a bare copy, and of curl', async () => {
   const settings: MediaOptions & Record<string, unknown> = options(
-    { stores: ['disk', 's3'], results, emptyTasks: 200, rounds: 3 },
+    { stores: ['disk', 's3'], results, emptyTasks: 60, rounds: 2 },
     {
       stores: ['disk', 's3'],
       results: results.map((each) => ({ ...each, tasks: 4 })),

@@ -9,6 +9,7 @@ import type { ProcessFigures } from '../processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
+import { mediaChart, mediaTable } from './media-table.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
 
@@ -18,6 +19,7 @@ const life = readResult<LifeFigures>('life')
 const inFlight = readResult<InFlightFigures[]>('in-flight')
 const growth = readResult<GrowthFigures[]>('growth')
 const processes = readResult<ProcessFigures[]>('processes')
+const drawnMedia = mediaChart()
 
 /** What is compared, and the limits that the ratio or figure should keep. */
 interface Aim {
@@ -277,6 +279,7 @@ export const performanceCharts = (): Record<string, string> => ({
       barsOf('life', life.figures.life),
     ),
   }),
+  ...(drawnMedia !== undefined && { 'docs/performance/media.svg': drawnMedia }),
   ...(inFlight !== undefined && {
     'docs/performance/in-flight.svg': logLines(
       'CPU while tasks wait at a provider that is polled',
@@ -330,6 +333,7 @@ export const performanceTables = (): Record<string, string> => ({
     '',
     inFlightExponents(),
   ].join('\n'),
+  media: [...chart('media', 'CPU of a task per megabyte of its result'), mediaTable()].join('\n'),
   processes: processesTable(),
   observability: observabilityTable(),
   growth: [...chart('growth', 'CPU of a request as the record grows'), growthTable()].join('\n'),
