@@ -1,7 +1,7 @@
 /** The table and chart of results by size and store. */
 import type { Figures } from '../measure/figures.ts'
 import { mediansOf } from '../measure/rounds.ts'
-import type { MediaFigures } from '../media.ts'
+import type { MediaFigures, StoreKind } from '../media.ts'
 import { stackedBars, type Bar } from './chart.ts'
 import { readResult } from './results.ts'
 
@@ -22,6 +22,13 @@ const cpuOf = (rounds: Figures[]) => mediansOf(rounds)['cpu'] ?? Number.NaN
 const ratioOf = ({ empty }: MediaFigures, { rounds }: Result): number => {
   const withoutPrograms = (each: Figures[]) => cpuOf(each) - (mediansOf(each)['programs'] ?? 0)
   return (withoutPrograms(rounds.kinora) - withoutPrograms(empty)) / cpuOf(rounds.bare)
+}
+
+/** What a task with a result of 8 MB costs more than one with an empty result, against a bare copy. */
+export const mediaRatio = (store: StoreKind): number | undefined => {
+  const figures = measured().find((each) => each.store === store)
+  const result = figures?.results.find(({ megabytes, layout }) => megabytes === 8 && layout === 'tables last')
+  return figures && result && ratioOf(figures, result)
 }
 
 const rowsOf = (figures: MediaFigures): string[] => {

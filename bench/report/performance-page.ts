@@ -9,7 +9,7 @@ import type { ProcessFigures } from '../processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
-import { mediaChart, mediaTable } from './media-table.ts'
+import { mediaChart, mediaRatio, mediaTable } from './media-table.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
 
@@ -96,6 +96,18 @@ const aims = (): Aim[] => {
       against: 'leases in PostgreSQL by hand',
       measured: lives && ratioOf(lives.kinora, lives.leases, 'per second'),
       ...{ unit: '×', must: 0.5, stretch: 0.7, isAtLeast: true },
+    },
+    {
+      what: 'a result of 8 MB in a directory, besides an empty task, CPU',
+      against: 'a bare copy',
+      measured: exactly(mediaRatio('disk')),
+      ...{ unit: '×', must: 1.5 },
+    },
+    {
+      what: 'a result of 8 MB in S3, besides an empty task, CPU',
+      against: 'a bare copy',
+      measured: exactly(mediaRatio('s3')),
+      ...{ unit: '×', must: 1.5 },
     },
     {
       what: '20,000 tasks at a provider that is polled: polls overdue by more than an interval',

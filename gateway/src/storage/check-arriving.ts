@@ -3,7 +3,7 @@ import { createPacketCheck, type PacketCheck } from './check-packets.ts'
 import { headerAt } from './mp4-boxes.ts'
 import { sampleTablesOf } from './probe-mp4.ts'
 
-export interface ArrivingCheck {
+interface ArrivingCheck {
   add: (chunk: Buffer) => void
   /** Undefined if the packets could not be checked. */
   packetsAreIntact: () => boolean | undefined

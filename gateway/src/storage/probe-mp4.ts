@@ -13,7 +13,7 @@ export interface ProbedVideo {
   durationMs: number
 }
 
-export const movieBytesMax = 32 * 1024 * 1024
+const movieBytesMax = 32 * 1024 * 1024
 
 /** Duration divided by time scale. In version 1 of the box, times have 64 bits. */
 const durationMsOf = (header: Buffer): number => {
