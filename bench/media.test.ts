@@ -13,25 +13,20 @@ const results: MediaOptions['results'] = [
   { megabytes: 80, layout: 'tables last', tasks: 3 },
 ]
 
-test('the cost of results by size and store, of a bare copy, and of curl', async () => {
-  const settings: MediaOptions & Record<string, unknown> = options(
-    { stores: ['disk', 's3'], results, emptyTasks: 60, rounds: 2 },
-    {
-      stores: ['disk', 's3'],
-      results: results.map((each) => ({ ...each, tasks: 4 })),
-      emptyTasks: 20,
-      rounds: 1,
-    },
-  )
-  const figures = []
-  for (const store of settings.stores) {
-    const measured = await measureMedia(store, settings)
-    figures.push(measured)
-    printRounds(`${store}, empty results`, { kinora: measured.empty })
-    for (const { megabytes, layout, rounds } of measured.results) {
+const settings: MediaOptions & Record<string, unknown> = options(
+  { results, emptyTasks: 60, rounds: 2 },
+  { results: results.map((each) => ({ ...each, tasks: 4 })), emptyTasks: 20, rounds: 1 },
+)
+
+test.each(['disk', 's3'] as const)(
+  'the cost of results in %s, of a bare copy, and of curl',
+  async (store) => {
+    const figures = await measureMedia(store, settings)
+    printRounds(`${store}, empty results`, { kinora: figures.empty })
+    for (const { megabytes, layout, rounds } of figures.results) {
       printRounds(`${store}, ${megabytes} MB, ${layout}`, rounds)
       for (const { cpu } of Object.values(rounds).flat()) expect(cpu).toBeGreaterThan(0)
     }
-  }
-  await writeResult('media', settings, figures)
-})
+    await writeResult(`media-${store}`, settings, figures)
+  },
+)

@@ -22,7 +22,6 @@ import { measureInTurns, type Rounds } from './measure/rounds.ts'
 export type StoreKind = 'disk' | 's3'
 
 export interface MediaOptions {
-  stores: StoreKind[]
   results: { megabytes: number; layout: Layout; tasks: number }[]
   /** Tasks of a round whose results are a few kilobytes. */
   emptyTasks: number

@@ -5,7 +5,9 @@ import type { MediaFigures, StoreKind } from '../media.ts'
 import { stackedBars, type Bar } from './chart.ts'
 import { readResult } from './results.ts'
 
-const measured = () => readResult<MediaFigures[]>('media')?.figures ?? []
+const stores: StoreKind[] = ['disk', 's3']
+
+const measured = () => stores.flatMap((store) => readResult<MediaFigures>(`media-${store}`)?.figures ?? [])
 
 type Result = MediaFigures['results'][number]
 

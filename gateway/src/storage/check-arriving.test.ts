@@ -15,15 +15,19 @@ const run = promisify(execFile)
 const sample = fileURLToPath(new URL('../../../dev/vendor/sample.mp4', import.meta.url))
 let directory: string
 let tablesFirst: Buffer
+let tablesLast: Buffer
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kinora-arriving-'))
-  const path = join(directory, 'tables-first.mp4')
   // With sound, whose packets are between those of the video.
-  const sound = ['-f', 'lavfi', '-i', 'sine=duration=2']
-  const options = ['-c:v', 'copy', '-c:a', 'aac', '-movflags', '+faststart', path]
-  await run('ffmpeg', ['-v', 'error', '-i', sample, ...sound, '-map', '0:v', '-map', '1:a', ...options])
-  tablesFirst = await readFile(path)
+  const input = ['-i', sample, '-f', 'lavfi', '-i', 'sine=duration=2', '-map', '0:v', '-map', '1:a']
+  const convert = async (name: string, options: string[]) => {
+    const path = join(directory, name)
+    await run('ffmpeg', ['-v', 'error', ...input, '-c:v', 'copy', '-c:a', 'aac', ...options, path])
+    return readFile(path)
+  }
+  tablesFirst = await convert('tables-first.mp4', ['-movflags', '+faststart'])
+  tablesLast = await convert('tables-last.mp4', [])
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
@@ -43,15 +47,15 @@ test('packets after their tables are intact, however the file is divided', () =>
     expect(checkInChunks(tablesFirst, [size]), `chunks of ${size} bytes`).toBe(true)
 })
 
-test('packets before their tables are not checked', async () => {
-  expect(checkInChunks(await readFile(sample), [1_000])).toBeUndefined()
+test('packets before their tables are not checked', () => {
+  expect(checkInChunks(tablesLast, [1_000])).toBeUndefined()
   expect(checkInChunks(Buffer.from('not a video'), [1_000])).toBeUndefined()
   expect(checkInChunks(Buffer.alloc(0), [1_000])).toBeUndefined()
 })
 
 test('a truncated file is damaged', () => {
   const packets = tablesFirst.indexOf('mdat')
-  for (const length of [packets + 1_000, tablesFirst.length - 1])
+  for (const length of [packets + 4, packets + 1_000, packets + 10_000])
     expect(checkInChunks(tablesFirst.subarray(0, length), [777])).toBe(false)
 })
 
@@ -66,7 +70,7 @@ test('it finds what the check of the file finds, in any file and however it is d
   await fc.assert(
     fc.asyncProperty(fc.array(changed, { maxLength: 5 }), divided, async (changes, sizes) => {
       const bytes = Buffer.from(tablesFirst)
-      for (const { at, length, to } of changes) bytes.fill(to, at, at + length)
+      for (const { at, length, to } of changes) bytes.fill(to, at, Math.min(bytes.length, at + length))
       await writeFile(path, bytes)
       const tables = await probeMp4(path)
       const expected = (await probeMp4(path, { checksPackets: true })) !== undefined

@@ -92,12 +92,19 @@ export const createUploadRequests = (
   let sizeBytes = 0
 
   const limitFor = (bytes: Buffer) => limits.responseMs + bytes.length / bytesPerMsMin
+  /** Not aborted while it is under way, because the upload would exist and nobody would know its id. */
   const begin = async () => {
-    const command = () => new sdk.CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'CRC32' })
-    const { UploadId } = await call((abortSignal) => client.send(command(), { abortSignal }), {
-      signal: stop,
-    })
-    return UploadId
+    try {
+      const { UploadId } = await call((abortSignal) => {
+        stop.throwIfAborted()
+        const command = new sdk.CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'CRC32' })
+        return client.send(command, { abortSignal })
+      })
+      return UploadId
+    } catch (error) {
+      stop.throwIfAborted()
+      throw error
+    }
   }
   const isComplete = async (signal: AbortSignal) => {
     const head = new sdk.HeadObjectCommand({ Bucket, Key })
