@@ -13,7 +13,7 @@ import { startCeph } from '../gateway/test/kit/ceph.ts'
 import { peakDuring } from '../gateway/test/kit/resident-memory.ts'
 import { startBaseline, type Baseline } from './baselines/start-baseline.ts'
 import { createVideoOf, startBenchStack, untilNoneIsOpen } from './bench-stack.ts'
-import { cpuMsOf, cpuMsOfEndedChildren } from './measure/cpu-time.ts'
+import { cpuMsOf } from './measure/cpu-time.ts'
 import { minus, per, total, type Figures } from './measure/figures.ts'
 import { runLoad } from './measure/load.ts'
 import { makeResultVideo, type Layout, type ResultVideo } from './measure/result-videos.ts'
@@ -109,14 +109,8 @@ export const measureMedia = async (store: StoreKind, options: MediaOptions): Pro
     const used = per(minus(cpuOf(), before), tasks)
     return { ...used, cpu: total(used), 'per second': tasks / seconds, 'peak MiB': peakMib }
   }
-  /** Programs of the worker, which decode samples, apart from the worker itself. */
-  const cpuOfService = (): Figures => {
-    const programs = cpuMsOfEndedChildren(worker.pid())
-    const figures = cpu()
-    return { ...figures, worker: (figures['worker'] ?? 0) - programs, programs }
-  }
   const runTasks = (tasks: number, directive: string) =>
-    measured(worker.pid(), tasks, cpuOfService, async () => {
+    measured(worker.pid(), tasks, cpu, async () => {
       const create = createVideoOf(keys, `vendor:duration=0 ${directive}`)
       await runLoad(origin, create, { until: { count: tasks } })
       await untilNoneIsOpen(stack)

@@ -23,28 +23,18 @@ const ownMsOf = (pid: number | string): number =>
     return sum + runNs / nanosecondsPerMs
   }, 0)
 
-const endedMsOf = (pid: number | string): number =>
-  (statOf(pid)
-    .slice(childrenFrom, childrenTo)
-    .reduce((sum, text) => sum + Number(text), 0) *
-    1000) /
-  ticksPerSecond
-
-const unlessEnded = (pid: number | string | undefined, msOf: (pid: number | string) => number): number => {
+/** Milliseconds used by a process and its ended children; 0 if it has ended. */
+export const cpuMsOf = (pid: number | string | undefined): number => {
   if (pid === undefined) return 0
   try {
-    return msOf(pid)
+    const ticks = statOf(pid)
+      .slice(childrenFrom, childrenTo)
+      .reduce((sum, text) => sum + Number(text), 0)
+    return ownMsOf(pid) + (ticks * 1000) / ticksPerSecond
   } catch {
     return 0
   }
 }
-
-/** Milliseconds used by a process and its ended children; 0 if it has ended. */
-export const cpuMsOf = (pid: number | string | undefined): number =>
-  unlessEnded(pid, (running) => ownMsOf(running) + endedMsOf(running))
-
-/** Milliseconds used by the ended children of a process. */
-export const cpuMsOfEndedChildren = (pid: number | undefined): number => unlessEnded(pid, endedMsOf)
 
 /** Milliseconds used by a process and by all of its children, such as the backends of PostgreSQL. */
 export const cpuMsOfFamily = (pid: number | undefined): number => {

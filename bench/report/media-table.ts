@@ -11,7 +11,7 @@ const measured = () => stores.flatMap((store) => readResult<MediaFigures>(`media
 
 type Result = MediaFigures['results'][number]
 
-const names = ['api', 'worker', 'programs', 'restate', 'postgres', 'redis']
+const names = ['api', 'worker', 'restate', 'postgres', 'redis']
 
 const digits = (value = Number.NaN) =>
   value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(value >= 10 ? 3 : 2)))
@@ -20,11 +20,9 @@ const nameOf = ({ megabytes, layout }: Result) => `${megabytes} MB, ${layout}`
 
 const cpuOf = (rounds: Figures[]) => mediansOf(rounds)['cpu'] ?? Number.NaN
 
-/** The aim is at most 1.5 of the bare copy besides the cost of a task with an empty result. Decoding has a budget of its own. */
-const ratioOf = ({ empty }: MediaFigures, { rounds }: Result): number => {
-  const withoutPrograms = (each: Figures[]) => cpuOf(each) - (mediansOf(each)['programs'] ?? 0)
-  return (withoutPrograms(rounds.kinora) - withoutPrograms(empty)) / cpuOf(rounds.bare)
-}
+/** The aim is at most 1.5 of the bare copy besides the cost of a task with an empty result. */
+const ratioOf = ({ empty }: MediaFigures, { rounds }: Result): number =>
+  (cpuOf(rounds.kinora) - cpuOf(empty)) / cpuOf(rounds.bare)
 
 /** What a task with a result of 8 MB costs more than one with an empty result, against a bare copy. */
 export const mediaRatio = (store: StoreKind): number | undefined => {
