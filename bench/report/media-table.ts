@@ -53,7 +53,9 @@ const barsOf = ({ store, results }: MediaFigures): Bar[] =>
   results.flatMap((result) => {
     const perMegabyte = (figures: Figures, name: string) => (figures[name] ?? 0) / (result.sizeBytes / 1e6)
     const ours = mediansOf(result.rounds.kinora)
-    const parts = Object.fromEntries(names.map((name) => [name, perMegabyte(ours, name)]))
+    // The others are less than a pixel.
+    const drawn = names.filter((name) => name !== 'redis')
+    const parts = Object.fromEntries(drawn.map((name) => [name, perMegabyte(ours, name)]))
     const label = `${store}, ${result.megabytes} MB`
     const bare = { 'bare copy': perMegabyte(mediansOf(result.rounds.bare), 'cpu') }
     // The layout makes no difference to a bare copy.
