@@ -9,6 +9,7 @@ import type { ProcessFigures } from '../processes/processes.ts'
 import type { RequestFigures } from '../requests.ts'
 import type { SpeechFigures } from '../speech.ts'
 import { logLines, stackedBars, type Bar } from './chart.ts'
+import { mediaChart, mediaRatio, mediaTable } from './media-table.ts'
 import { observabilityTable } from './observability-table.ts'
 import { readResult } from './results.ts'
 import { waitingChart, waitingTable } from './waiting-table.ts'
@@ -20,6 +21,7 @@ const life = readResult<LifeFigures>('life')
 const inFlight = readResult<InFlightFigures[]>('in-flight')
 const growth = readResult<GrowthFigures[]>('growth')
 const processes = readResult<ProcessFigures[]>('processes')
+const drawnMedia = mediaChart()
 
 /** What is compared, and the limits that the ratio or figure should keep. */
 interface Aim {
@@ -96,6 +98,18 @@ const aims = (): Aim[] => {
       against: 'leases in PostgreSQL by hand',
       measured: lives && ratioOf(lives.kinora, lives.leases, 'per second'),
       ...{ unit: '×', must: 0.5, stretch: 0.7, isAtLeast: true },
+    },
+    {
+      what: 'a result of 8 MB in a directory, besides an empty task, CPU',
+      against: 'a bare copy',
+      measured: exactly(mediaRatio('disk')),
+      ...{ unit: '×', must: 1.5 },
+    },
+    {
+      what: 'a result of 8 MB in S3, besides an empty task, CPU',
+      against: 'a bare copy',
+      measured: exactly(mediaRatio('s3')),
+      ...{ unit: '×', must: 1.5 },
     },
     {
       what: '20,000 tasks at a provider that is polled: polls overdue by more than an interval',
@@ -283,6 +297,7 @@ export const performanceCharts = (): Record<string, string> => ({
       barsOf('life', life.figures.life),
     ),
   }),
+  ...(drawnMedia !== undefined && { 'docs/performance/media.svg': drawnMedia }),
   ...(inFlight !== undefined && {
     'docs/performance/in-flight.svg': logLines(
       'CPU while tasks wait at a provider that is polled',
@@ -336,6 +351,7 @@ export const performanceTables = (): Record<string, string> => ({
     '',
     inFlightExponents(),
   ].join('\n'),
+  media: [...chart('media', 'CPU of a task per megabyte of its result'), mediaTable()].join('\n'),
   processes: processesTable(),
   workers: [...chart('processes-steady', 'CPU of a task with more workers'), workersTable()].join('\n'),
   checks: checksTable(),

@@ -1,6 +1,9 @@
 /** The jobs of the simulated vendor and their faults, shared by all protocols. */
 import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
 import { accountSecrets, noCounts, noFaults, type VendorCounts, type VendorFaults } from './control.ts'
@@ -237,6 +240,9 @@ export function createJobStore(options: JobStoreOptions): VendorJobStore {
       return refuse(response, 409, 'video_not_ready')
     }
     if (!(await applyFault(nextFault(record.faultQueue, 'download'), 'download', response, refuse))) return
+    const { video } = record.directives
+    if (video !== undefined && options.videoDirectory !== undefined)
+      return sendFile(join(options.videoDirectory, `${video}.mp4`), response)
     const media = videoOf(job)
     response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': media.length })
     if (record.directives.cutDownloads > 0) {
@@ -369,4 +375,11 @@ const shareOf: Record<VendorJobState, number> = {
   failed: 1,
   cancelled: 1,
   deleted: 1,
+}
+
+/** Leaves the connection of a client that has gone to the server. */
+async function sendFile(path: string, response: ServerResponse): Promise<void> {
+  const { size } = await stat(path)
+  response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': size })
+  createReadStream(path, { highWaterMark: 1_048_576 }).pipe(response)
 }

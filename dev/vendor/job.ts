@@ -92,6 +92,8 @@ export interface JobStoreOptions {
   sample: Buffer
   /** Whether each job has a video of its own, made from the sample. */
   hasDistinctVideos: boolean
+  /** Files that jobs deliver if their prompt says so. They are streamed from the disk. */
+  videoDirectory: string | undefined
 }
 
 /** An accepted job, which the vendor would bill. */

@@ -9,6 +9,7 @@ const { values } = parseArgs({
     'api-key': { type: 'string' },
     'ignore-idempotency-key': { type: 'boolean', default: false },
     'distinct-videos': { type: 'boolean', default: false },
+    videos: { type: 'string' },
   },
 })
 
@@ -17,6 +18,7 @@ const vendor = await startVendor({
   durationMs: Number(values['duration-ms']),
   honoursIdempotencyKey: !values['ignore-idempotency-key'],
   hasDistinctVideos: values['distinct-videos'],
+  videoDirectory: values.videos,
   ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
 })
 process.stdout.write(`${JSON.stringify({ ready: true, url: vendor.url, pid: process.pid })}\n`)

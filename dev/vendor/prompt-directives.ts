@@ -29,6 +29,8 @@ export interface PromptDirectives {
   noOutput: boolean
   /** Put key, host and account into every message. */
   tellsTooMuch: boolean
+  /** Deliver this file of the vendor's directory of videos; its name without `.mp4`. */
+  video: string | undefined
 }
 
 export function directivesIn(prompt: string): PromptDirectives {
@@ -53,6 +55,7 @@ export function directivesIn(prompt: string): PromptDirectives {
     oddStatus: given.has('odd-status'),
     noOutput: given.has('no-output'),
     tellsTooMuch: given.has('tells-too-much'),
+    video: given.get('video'),
   }
 }
 

@@ -23,6 +23,8 @@ export interface VendorOptions {
   honoursIdempotencyKey?: boolean
   /** Whether each job has a video of its own; by default all have the same. */
   hasDistinctVideos?: boolean
+  /** The directory of the files that prompts name with `vendor:video=`. */
+  videoDirectory?: string | undefined
 }
 
 export interface Vendor {
@@ -53,6 +55,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
     honoursIdempotencyKey: options.honoursIdempotencyKey ?? true,
     sample: await readFile(new URL('sample.mp4', import.meta.url)),
     hasDistinctVideos: options.hasDistinctVideos ?? false,
+    videoDirectory: options.videoDirectory,
   })
   const { faults, counts } = store
   const speech = createVendorSpeech()

@@ -551,6 +551,19 @@ export const settings = {
     description:
       'A result that a provider sends more slowly over any 5 seconds leaves its place to others: at most an eighth of LIMIT_DOWNLOADS_PER_PROVIDER and a quarter of LIMIT_DOWNLOADS continue, and the rest is requested again later if other results wait; 0 for no such limit.',
   }),
+  LIMIT_DOWNLOAD_BYTES_PER_SECOND: setting({
+    read: bytes,
+    default: '0',
+    isLimit: true,
+    description:
+      'Bytes of results that a worker downloads per second in total; 0 for no limit. Providers share it equally, whatever the number of their downloads.',
+  }),
+  LIMIT_DOWNLOAD_BYTES_PER_SECOND_PER_PROVIDER: setting({
+    read: bytes,
+    default: '0',
+    isLimit: true,
+    description: 'How many of them may come from one provider; 0 for no limit.',
+  }),
   RESULT_DECODE_PERCENT: setting({
     read: integer(0),
     default: '25',

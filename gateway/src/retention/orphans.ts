@@ -59,6 +59,16 @@ export const findOrphans = async (
 export const isForeign = ({ keys, known }: Orphans): boolean =>
   keys.length > manyOrphans && keys.length > known
 
+/** The credentials of the store may not allow to list uploads. A rule of the bucket should remove them as well. */
+const removeUnfinished = async ({ mediaStore, log }: Pick<RemoveDependencies, 'mediaStore' | 'log'>) => {
+  try {
+    const removed = await mediaStore.removeUnfinished?.(new Date(Date.now() - graceMs))
+    if (removed !== undefined && removed > 0) log.info({ removed }, 'retention.uploads-aborted')
+  } catch (error) {
+    log.warn({ err: error }, 'retention.uploads-not-aborted')
+  }
+}
+
 /** Removes files without a row, unless the store is foreign. */
 export const removeOrphans = async (
   { postgres, mediaStore, log }: RemoveDependencies,
@@ -70,6 +80,7 @@ export const removeOrphans = async (
     log.error({ unknown: keys.length, known }, 'retention.foreign-directory')
     return 0
   }
+  await removeUnfinished({ mediaStore, log })
   let count = 0
   for (let start = 0; start < keys.length && !signal.aborted; start += keysPerRemoval) {
     const batch = keys.slice(start, start + keysPerRemoval)

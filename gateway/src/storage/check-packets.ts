@@ -13,7 +13,8 @@ const unitsMax = 1_000_000
 const samplesMax = 1_000_000
 const windowBytes = 1024 * 1024
 /** Some encoders leave a few zero bytes at the end of a unit. */
-const zeros = Buffer.alloc(64)
+const zerosMax = 63
+const zeros = Buffer.alloc(zerosMax + 1)
 /** The fixed part of a video sample entry, before its boxes. */
 const entryBytes = 86
 
@@ -62,59 +63,113 @@ function* samplesIn(table: Buffer): Generator<Sample> {
   }
 }
 
-/** Reads a file in large pieces. */
-const createWindow = (file: FileHandle, fileBytes: number) => {
-  const buffer = Buffer.allocUnsafe(windowBytes)
-  let start = 0
-  let end = 0
+/** Checks packets from pieces of a file, in the order of the track. */
+export interface PacketCheck {
+  /** Where the next byte is that the check needs; undefined at the end. */
+  next: () => number | undefined
+  /** Checks what it needs of a piece that begins at `offset`. False if a packet is damaged. */
+  add: (piece: Buffer, offset: number) => boolean
+}
+
+/** Whether a unit has a long run of zeros. A run may continue in the next piece. */
+const createZeroSearch = () => {
+  let before = 0
   return {
-    /** Reads the piece from `offset` unless these bytes are in the current one. */
-    moveTo: async (offset: number, length: number) => {
-      if (offset + length > fileBytes) throw new RangeError('a packet is outside of the file')
-      const { bytesRead } = await file.read(buffer, 0, windowBytes, offset)
-      start = offset
-      end = offset + bytesRead
+    start: () => {
+      before = 0
     },
-    contains: (offset: number, length: number) => offset >= start && offset + length <= end,
-    /** The bytes from `offset` that are in the current piece, up to `length`. */
-    bytesAt: (offset: number, length: number) =>
-      buffer.subarray(offset - start, Math.min(end, offset + length) - start),
+    isIn: (piece: Buffer): boolean => {
+      let leading = 0
+      while (leading < piece.length && piece[leading] === 0 && before + leading <= zerosMax) leading += 1
+      if (before + leading > zerosMax || piece.includes(zeros)) return true
+      let trailing = 0
+      while (trailing < piece.length && piece[piece.length - 1 - trailing] === 0) trailing += 1
+      before = trailing === piece.length ? before + trailing : trailing
+      return false
+    },
+  }
+}
+
+/** Undefined for codecs whose packets cannot be checked. */
+export const createPacketCheck = (table: Buffer): PacketCheck | undefined => {
+  const lengthBytes = lengthBytesOf(table)
+  if (lengthBytes === undefined) return undefined
+  // With the first byte of the unit.
+  const header = Buffer.alloc(lengthBytes + 1)
+  const samples = samplesIn(table)
+  const zeroSearch = createZeroSearch()
+  let headerBytes = 0
+  let at: number | undefined
+  let sampleEnd = 0
+  /** The end of the unit whose header is complete. */
+  let unitEnd = 0
+  let checkedBytes = 0
+  let units = 0
+
+  const nextSample = () => {
+    do {
+      const { value, done = false } = samples.next()
+      if (done || value === undefined || checkedBytes > checkedBytesMax || units > unitsMax) {
+        at = undefined
+        return
+      }
+      at = value.offset
+      sampleEnd = value.offset + value.sizeBytes
+      checkedBytes += value.sizeBytes
+    } while (at === sampleEnd)
+    headerBytes = 0
+    unitEnd = 0
+  }
+  const endUnit = (end: number) => {
+    units += 1
+    ;[headerBytes, unitEnd] = [0, 0]
+    if (end === sampleEnd) nextSample()
+  }
+  /** Returns false if there is no room for a unit, or no unit has this header. */
+  const readHeader = (from: number, piece: Buffer): boolean => {
+    if (headerBytes === 0 && sampleEnd - from <= lengthBytes) return false
+    const copied = piece.copy(header, headerBytes)
+    headerBytes += copied
+    at = from + copied
+    if (headerBytes < header.length) return true
+    const unitBytes = header.readUIntBE(0, lengthBytes)
+    unitEnd = at - 1 + unitBytes
+    // The first bit of a unit is zero.
+    if (unitBytes === 0 || unitEnd > sampleEnd || header.readUInt8(lengthBytes) >= 0x80) return false
+    zeroSearch.start()
+    if (at === unitEnd) endUnit(at)
+    return true
+  }
+  nextSample()
+  return {
+    next: () => at,
+    add: (piece, offset) => {
+      const end = offset + piece.length
+      while (at !== undefined && at >= offset && at < end) {
+        if (unitEnd === 0) {
+          if (!readHeader(at, piece.subarray(at - offset))) return false
+          continue
+        }
+        const part = piece.subarray(at - offset, Math.min(end, unitEnd) - offset)
+        if (zeroSearch.isIn(part)) return false
+        at += part.length
+        if (at === unitEnd) endUnit(at)
+      }
+      return true
+    },
   }
 }
 
 /** Whether the packets of a track are intact, as far as can be told without decoding. Other codecs count as intact. */
-export const hasIntactPackets = async (
-  file: FileHandle,
-  table: Buffer,
-  fileBytes: number,
-): Promise<boolean> => {
-  const lengthBytes = lengthBytesOf(table)
-  if (lengthBytes === undefined) return true
-  const window = createWindow(file, fileBytes)
-  let checkedBytes = 0
-  let units = 0
-  for (const { offset, sizeBytes } of samplesIn(table)) {
-    const end = offset + sizeBytes
-    for (let at = offset; at < end;) {
-      if (end - at <= lengthBytes) return false
-      // With the first byte of the unit.
-      const headerBytes = lengthBytes + 1
-      if (!window.contains(at, headerBytes)) await window.moveTo(at, headerBytes)
-      const header = window.bytesAt(at, headerBytes)
-      const unitBytes = header.readUIntBE(0, lengthBytes)
-      at += lengthBytes
-      // The first bit of a unit is zero.
-      if (unitBytes === 0 || at + unitBytes > end || header.readUInt8(lengthBytes) >= 0x80) return false
-      for (const unitEnd = at + unitBytes; at < unitEnd;) {
-        if (!window.contains(at, 1)) await window.moveTo(at, unitEnd - at)
-        const piece = window.bytesAt(at, unitEnd - at)
-        if (piece.includes(zeros)) return false
-        at += piece.length
-      }
-      units += 1
-    }
-    checkedBytes += sizeBytes
-    if (checkedBytes > checkedBytesMax || units > unitsMax) return true
+export const hasIntactPackets = async (file: FileHandle, table: Buffer): Promise<boolean> => {
+  const check = createPacketCheck(table)
+  if (check === undefined) return true
+  const piece = Buffer.allocUnsafe(windowBytes)
+  for (let at = check.next(); at !== undefined; at = check.next()) {
+    const { bytesRead } = await file.read(piece, 0, windowBytes, at)
+    // A packet is outside of the file.
+    if (bytesRead === 0) return false
+    if (!check.add(piece.subarray(0, bytesRead), at)) return false
   }
   return true
 }

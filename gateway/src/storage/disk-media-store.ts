@@ -9,6 +9,7 @@ import pLimit from 'p-limit'
 import { createMeasure } from './port/measure-stream.ts'
 import { MediaNotFound, MediaNotRemoved, type ByteRange, type MediaStore } from './port/media-store.ts'
 import type { Spool } from './port/spool.ts'
+import { syncFile, writeHashed } from './port/write-hashed.ts'
 
 const chunkBytes = 65_536
 const removalsAtOnce = 16
@@ -89,6 +90,28 @@ export const createDiskMediaStore = (directory: string, spool: Spool): MediaStor
     return measure.result()
   }
 
+  const receive: MediaStore['receive'] = async (key, source, options) => {
+    const path = spool.newPath()
+    await makeFolder(path)
+    const written = await writeHashed(path, source, options)
+    const discard = () => rm(path, { force: true })
+    return {
+      path,
+      ...written,
+      discard,
+      keep: async () => {
+        try {
+          await syncFile(path)
+          await makeFolder(getPath(key))
+          await rename(path, getPath(key))
+        } catch (error) {
+          await discard()
+          throw error
+        }
+      },
+    }
+  }
+
   const putFile: MediaStore['putFile'] = (key, path) =>
     writeComplete(key, async (temporary) => {
       const { atime, mtime } = await stat(path)
@@ -142,6 +165,7 @@ export const createDiskMediaStore = (directory: string, spool: Spool): MediaStor
 
   return {
     put,
+    receive,
     putFile,
     find,
     remove,

@@ -20,6 +20,7 @@ export const createFallbackMediaStore = (current: MediaStore, other: MediaStore)
 
   return {
     put: current.put,
+    receive: current.receive,
     putFile: current.putFile,
     adopt: current.adopt,
     find: async (key, options) => (await current.find(key, options)) ?? other.find(key, options),
@@ -49,6 +50,9 @@ export const createFallbackMediaStore = (current: MediaStore, other: MediaStore)
       const store = (await current.find(key)) === undefined ? other : current
       return store.presign?.(key, options)
     },
+    removeUnfinished: async (startedBefore) =>
+      ((await current.removeUnfinished?.(startedBefore)) ?? 0) +
+      ((await other.removeUnfinished?.(startedBefore)) ?? 0),
     findProblem: async () => (await current.findProblem?.()) ?? (await other.findProblem?.()),
   }
 }

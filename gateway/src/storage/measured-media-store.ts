@@ -63,6 +63,16 @@ export const measuredMediaStore = (store: MediaStore): MediaStore => {
       countWritten(written.sizeBytes)
       return written
     },
+    receive: async (key, source, options) => {
+      const received = await timed('receive', options.signal, () => store.receive(key, source, options))
+      return {
+        ...received,
+        keep: async (until) => {
+          await timed('keep', until?.signal, () => received.keep(until))
+          countWritten(received.sizeBytes)
+        },
+      }
+    },
     putFile: async (key, path, options) => {
       const sizeBytes = await sizeOf(path)
       await timed('put_file', options?.signal, () => store.putFile(key, path, options))

@@ -32,6 +32,15 @@ const lastChunkOffset = (table: Buffer): number => {
   return long === undefined ? -1 : Number(long.readBigUInt64BE(8 + (count - 1) * 8))
 }
 
+const videoTrackOf = (movie: Buffer): Buffer | undefined =>
+  boxesIn(movie)
+    ?.filter(({ type }) => type === 'trak')
+    .find(({ content }) => child(content, 'mdia', 'hdlr')?.toString('latin1', 8, 12) === 'vide')?.content
+
+/** The tables of the samples of the first video track. */
+export const sampleTablesOf = (movie: Buffer): Buffer | undefined =>
+  child(videoTrackOf(movie), 'mdia', 'minf', 'stbl')
+
 const readMovie = async (
   file: FileHandle,
   movie: Buffer,
@@ -39,12 +48,8 @@ const readMovie = async (
   checksPackets: boolean,
 ): Promise<ProbedVideo | undefined> => {
   const header = child(movie, 'mvhd')
-  const tracks = boxesIn(movie)?.filter(({ type }) => type === 'trak') ?? []
-  const track = tracks.find(
-    ({ content }) => child(content, 'mdia', 'hdlr')?.toString('latin1', 8, 12) === 'vide',
-  )
-  const trackHeader = child(track?.content, 'tkhd')
-  const samples = child(track?.content, 'mdia', 'minf', 'stbl')
+  const trackHeader = child(videoTrackOf(movie), 'tkhd')
+  const samples = sampleTablesOf(movie)
   if (header === undefined || trackHeader === undefined || samples === undefined) return undefined
   const sampleCount = child(samples, 'stsz')?.readUInt32BE(8) ?? 0
   const lastChunk = lastChunkOffset(samples)
@@ -54,7 +59,7 @@ const readMovie = async (
   const durationMs = durationMsOf(header)
   const isPlayable =
     sampleCount > 0 && lastChunk > 0 && lastChunk < fileBytes && width > 0 && height > 0 && durationMs > 0
-  if (!isPlayable || (checksPackets && !(await hasIntactPackets(file, samples, fileBytes)))) return undefined
+  if (!isPlayable || (checksPackets && !(await hasIntactPackets(file, samples)))) return undefined
   return { width, height, durationMs }
 }
 

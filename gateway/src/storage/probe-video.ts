@@ -4,7 +4,12 @@ import type { MediaPrograms } from './media-programs.ts'
 import { probeMp4, type ProbedVideo } from './probe-mp4.ts'
 import { createSandbox, isInvalidFileError, onlyVideoFiles } from './sandbox.ts'
 
-export type ProbeVideo = (path: string, signal?: AbortSignal) => Promise<ProbedVideo | undefined>
+export type ProbeVideo = (
+  path: string,
+  signal?: AbortSignal,
+  /** What is known of its packets from a check while it arrived. */
+  packetsAreIntact?: boolean,
+) => Promise<ProbedVideo | undefined>
 
 const limits = { timeoutMs: 20_000, outputBytesMax: 1_048_576 }
 
@@ -33,8 +38,10 @@ export const createProbeVideo = (programs: MediaPrograms, isDamaged?: IsDamaged)
     if (video?.width === undefined || video.height === undefined || !(durationMs > 0)) return undefined
     return { width: video.width, height: video.height, durationMs }
   }
-  return async (path, signal) => {
-    const read = await probeMp4(path, { checksPackets: isDamaged !== undefined })
+  return async (path, signal, packetsAreIntact) => {
+    if (packetsAreIntact === false) return undefined
+    const checksPackets = isDamaged !== undefined && packetsAreIntact === undefined
+    const read = await probeMp4(path, { checksPackets })
     const probed = read === 'not-mp4' ? await runProbe(path, signal) : read
     return probed !== undefined && (await isDamaged?.(path, probed.durationMs)) === true ? undefined : probed
   }

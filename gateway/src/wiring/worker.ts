@@ -25,6 +25,7 @@ import { dispatchRecordingsLoop } from '../transcription-tasks/lifecycle/dispatc
 import { transcribeRecording } from '../transcription-tasks/lifecycle/transcribe-recording.ts'
 import { createCutSegment } from '../transcription-tasks/segments/cut-segment.ts'
 import { createReadLevels } from '../transcription-tasks/segments/read-levels.ts'
+import { createDownloadPace } from '../videos/download-pace.ts'
 import { createDownloadPermits } from '../videos/download-permits.ts'
 import { advanceVideo, type AdvanceDependencies } from '../videos/lifecycle/advance-video.ts'
 import { cancelJob, discardJob } from '../videos/lifecycle/discard-job.ts'
@@ -117,6 +118,10 @@ export const wireWorker = async (config: Config, log: Log) => {
     total: config.LIMIT_DOWNLOADS,
     perProvider: config.LIMIT_DOWNLOADS_PER_PROVIDER,
   })
+  const downloadPace = createDownloadPace({
+    total: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND,
+    perProvider: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_PER_PROVIDER,
+  })
   const steps = createRunningSteps()
   const { stopping, record } = steps
   const videos: AdvanceDependencies = {
@@ -126,7 +131,6 @@ export const wireWorker = async (config: Config, log: Log) => {
     jobDurations,
     learnDuration: taskDurations.learn,
     mediaStore,
-    spool,
     log,
     finishTask: createFinishTask(postgres, () => jobKeepingOf(providers)),
     records: createStepRecords(postgres),
@@ -134,6 +138,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     enhancer: connected.enhancer,
     retentionMsOf: retentionMs,
     downloadPermits,
+    downloadPace,
     downloadRate: {
       bytesPerSecondMin: config.LIMIT_DOWNLOAD_BYTES_PER_SECOND_MIN,
       windowMs: downloadRateWindowMs,

@@ -227,7 +227,7 @@ const guarantees: Control[] = [
       mutation: {
         file: 'videos/lifecycle/store-result.ts',
         find: '  const retentionMs = await retentionMsOf(task.accountId)',
-        replace: `  await mediaStore.put(storageKey, Readable.from([Buffer.of(0)]), { sizeBytesMax: 1 })
+        replace: `  await dependencies.mediaStore.put(storageKey, Readable.from([Buffer.of(0)]), { sizeBytesMax: 1 })
   const retentionMs = await retentionMsOf(task.accountId)`,
       },
     },

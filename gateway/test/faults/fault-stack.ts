@@ -38,6 +38,8 @@ export interface StackChanges {
   providerSettings?: Record<string, unknown>
   /** How many APIs and workers are started. */
   processes?: { apis: 1 | 2; workers: number }
+  /** The directory of the videos that prompts name with `vendor:video=`. */
+  videoDirectory?: string
   /** Gives the media directory a disk of its own, which faults can fill. */
   hasMediaDisk?: boolean
   /** Stores the media in a bucket instead of the media directory. */
@@ -136,6 +138,7 @@ export const startFaultStack = async ({
   engineSettings,
   providerSettings,
   processes = { apis: 2, workers: 2 },
+  videoDirectory,
   hasMediaDisk = false,
   hasBucket = false,
   isFromSource = mutation !== undefined,
@@ -166,6 +169,7 @@ export const startFaultStack = async ({
       arguments: [
         ...['--api-key', apiKey, '--duration-ms', String(jobMs)],
         '--distinct-videos',
+        ...(videoDirectory === undefined ? [] : ['--videos', videoDirectory]),
         ...(name === 'findable' ? ['--ignore-idempotency-key'] : []),
       ],
     })

@@ -30,7 +30,7 @@ export const startVendorWorker = async (
   const router = await createRouter({ liveConfig, providers, postgres, log })
   const dependencies = {
     ...{ postgres, providers, router, log, records: createStepRecords(postgres) },
-    ...{ mediaStore: gateway.mediaStore, spool: gateway.spool },
+    mediaStore: gateway.mediaStore,
     portraitsOf: async () => new Map(),
     webhookUrlOf: () => '',
     ...{ wakeDispatcher: () => {}, wakePoller: () => {}, announce: () => {}, onSlotFreed: () => {} },
@@ -40,6 +40,7 @@ export const startVendorWorker = async (
     probeVideo: createProbeVideo(mediaPrograms(), async () => false),
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits({ total: 9, perProvider: 9 }),
+    downloadPace: async () => undefined,
     downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     learnDuration: () => {},

@@ -93,10 +93,10 @@ test('a result that would have to be decoded keeps its task open until the sandb
     records: createStepRecords(postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore,
-    spool,
     probeVideo: programs,
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits({ total: 1, perProvider: 1 }),
+    downloadPace: async () => undefined,
     downloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
@@ -104,7 +104,7 @@ test('a result that would have to be decoded keeps its task open until the sandb
     learnDuration: () => undefined,
     log: createLog({ level: 'silent' }, 'test'),
   })
-  const { mediaStore, spool } = gateway
+  const { mediaStore } = gateway
   const strict = createProbeVideo(mediaPrograms({ ...withoutNamespaces(), REQUIRE_SANDBOX: true }))
   const key = await createKey(postgres, await createAccount(postgres, { balance: 10 }))
   const { body } = await ask(`${gateway.url}/v1/videos`, key.text, {

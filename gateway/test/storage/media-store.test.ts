@@ -161,6 +161,53 @@ describe.each([
     expect(await readdir(storage.spool.directory)).toEqual([])
   })
 
+  test.each([0, 1, 8, 9, 20])('receives %i MiB, which become an object when they are kept', async (count) => {
+    await using storage = await open()
+    const { mediaStore, spool } = storage
+    const chunks = mebibytes(count)
+    const whole = Buffer.concat(chunks)
+    const seen: Buffer[] = []
+    const received = await mediaStore.receive('videos/a', streamOf(chunks), {
+      sizeBytesMax: whole.length,
+      onChunk: (chunk) => seen.push(chunk),
+    })
+    expect(received).toMatchObject({ sizeBytes: whole.length, sha256: sha256Of(whole) })
+    expect(whole.equals(Buffer.concat(seen))).toBe(true)
+    expect(whole.equals(await readFile(received.path))).toBe(true)
+    expect(await mediaStore.find('videos/a')).toBeUndefined()
+    await received.keep()
+    expect(whole.equals(await bytesOf(await mediaStore.open('videos/a')))).toBe(true)
+    expect(await readdir(spool.directory)).toEqual([])
+  })
+
+  test.each([1, 20])('leaves nothing of %i MiB that are discarded, too large or cut off', async (count) => {
+    await using storage = await open()
+    const { mediaStore, spool } = storage
+    const receive = (source: Readable, sizeBytesMax = 100_000_000) =>
+      mediaStore.receive('videos/a', source, { sizeBytesMax })
+    await (await receive(streamOf(mebibytes(count)))).discard()
+    await expect(receive(streamOf(mebibytes(count)), count * 1_000_000)).rejects.toThrow(FileTooLarge)
+    await expect(receive(streamOf([...mebibytes(count), Buffer.from('rest')], count))).rejects.toThrow(
+      'cut off',
+    )
+    const stop = new AbortController()
+    const endless = Readable.from(
+      (async function* () {
+        for (let index = 0; ; index += 1) {
+          if (index === count) stop.abort(new Error('superseded'))
+          yield randomBytes(1_048_576)
+        }
+      })(),
+      { objectMode: false },
+    )
+    const options = { sizeBytesMax: Infinity, signal: stop.signal }
+    await expect(mediaStore.receive('videos/a', endless, options)).rejects.toThrow()
+    expect(endless.destroyed).toBe(true)
+    expect(await mediaStore.find('videos/a')).toBeUndefined()
+    expect(await keysIn(storage, 'videos')).toEqual([])
+    expect(await readdir(spool.directory)).toEqual([])
+  })
+
   test('keeps the old object if its replacement fails, and replaces it otherwise', async () => {
     await using storage = await open()
     await putText(storage, 'videos/a', 'first')

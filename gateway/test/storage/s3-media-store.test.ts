@@ -1,13 +1,18 @@
 /** What the contract does not say: limits, retries, the names of objects and presigned URLs. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 
-import { HeadObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3'
+import {
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3'
 import pLimit from 'p-limit'
 import { beforeAll, expect, inject, test } from 'vitest'
 
@@ -212,6 +217,85 @@ test('an upload that is aborted while the server is silent ends at once and leav
   const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
   expect(Uploads).toBeUndefined()
   expect(await store.find('videos/a')).toBeUndefined()
+})
+
+test('parts of a result are uploaded while it arrives, and it is an object once it is kept', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-receive-'))
+  await using proxy = await startProxy()
+  const { name, url } = await createBucket(proxy.url)
+  const store = await createS3MediaStore(parseBucketUrl(url), createSpool(directory.path), generous)
+  const firstPart = Promise.withResolvers<void>()
+  proxy.state.fault = ({ url: path = '' }) => {
+    if (path.includes('partNumber=1')) firstPart.resolve()
+    return 'pass'
+  }
+  const bytes = randomBytes(30_000_000)
+  const source = Readable.from(
+    (async function* () {
+      for (let start = 0; start < 20_000_000; start += 1_000_000)
+        yield bytes.subarray(start, start + 1_000_000)
+      // The rest arrives only after the first part was sent.
+      await firstPart.promise
+      yield bytes.subarray(20_000_000)
+    })(),
+    { objectMode: false },
+  )
+  const received = await store.receive('videos/a', source, { sizeBytesMax: bytes.length })
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
+  expect(Uploads).toHaveLength(1)
+  expect(await store.find('videos/a')).toBeUndefined()
+  await received.keep()
+  expect(bytes.equals(await bytesOf(await store.open('videos/a')))).toBe(true)
+})
+
+test('a result whose parts cannot be stored is not downloaded to its end, and leaves no parts', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-receive-'))
+  await using proxy = await startProxy()
+  const { name, url } = await createBucket(proxy.url)
+  const store = await createS3MediaStore(parseBucketUrl(url), createSpool(directory.path), generous)
+  proxy.state.fault = (request, response) => {
+    if (request.url?.includes('partNumber=2') !== true) return 'pass'
+    request.resume()
+    response.writeHead(403).end()
+    return 'handled'
+  }
+  const endless = Readable.from(
+    (async function* () {
+      for (;;) yield randomBytes(1_000_000)
+    })(),
+    { objectMode: false },
+  )
+  const receiving = store.receive('videos/a', endless, { sizeBytesMax: Infinity })
+  await expect(receiving).rejects.toThrow(MediaStoreUnavailable)
+  expect(endless.destroyed).toBe(true)
+  expect((await client.send(new ListMultipartUploadsCommand({ Bucket: name }))).Uploads).toBeUndefined()
+  expect(await readdir(directory.path)).toEqual([])
+})
+
+test('a result that changes between its check and its store is refused by the server', async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'kinora-receive-'))
+  const { url } = await createBucket()
+  const store = await createS3MediaStore(parseBucketUrl(url), createSpool(directory.path), generous)
+  const received = await store.receive('videos/a', Readable.from([Buffer.from('frames')]), {
+    sizeBytesMax: 10,
+  })
+  await writeFile(received.path, 'others')
+  await expect(received.keep()).rejects.toThrow()
+  expect(await store.find('videos/a')).toBeUndefined()
+  expect(await readdir(directory.path)).toEqual([])
+})
+
+test('what a process that died has uploaded of objects is removed, and only below its prefix', async () => {
+  const { name, url } = await createBucket()
+  const store = await createS3MediaStore(parseBucketUrl(url), spool)
+  const begin = (Key: string) => client.send(new CreateMultipartUploadCommand({ Bucket: name, Key }))
+  await begin('media/videos/3f/a')
+  await begin('media/videos/3f/b')
+  const { UploadId: other } = await begin('other/a')
+  expect(await store.removeUnfinished?.(new Date(Date.now() - 60_000))).toBe(0)
+  expect(await store.removeUnfinished?.(new Date(Date.now() + 60_000))).toBe(2)
+  const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
+  expect(Uploads).toMatchObject([{ UploadId: other }])
 })
 
 test('an upload whose completion was not confirmed is complete', async () => {

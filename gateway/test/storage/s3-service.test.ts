@@ -1,10 +1,13 @@
 /** The API, backups and retention with media in a bucket. */
 import { execFile } from 'node:child_process'
 import { mkdtempDisposable, readdir, readFile } from 'node:fs/promises'
+import { createServer, request as forward, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import OpenAI from 'openai'
 import { beforeAll, expect, inject, test } from 'vitest'
 
 import { auditMedia } from '../../src/backup/audit-media.ts'
@@ -129,6 +132,42 @@ test('the content of a video and its variants redirect too, with their file name
   }
   expect((await read('', 'video/mp4', 'HEAD')).status).toBe(200)
   expect((await read('', 'application/json')).status).toBe(200)
+})
+
+test('the client of OpenAI follows the redirect, and does not send its key to the bucket', async () => {
+  const { url: bucketUrl } = await createBucket()
+  const sent: IncomingHttpHeaders[] = []
+  const { hostname: host, port } = new URL(inject('objectStore').endpoint)
+  const bucket = createServer((request, response) => {
+    sent.push(request.headers)
+    const { method, url: path, headers } = request
+    const passed = forward({ host, port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    request.pipe(passed)
+  })
+  await new Promise<void>((resolve) => {
+    bucket.listen(0, '127.0.0.1', () => resolve())
+  })
+  try {
+    const endpoint = `http://127.0.0.1:${(bucket.address() as AddressInfo).port}`
+    await using service = await startWithBucket(
+      { MEDIA_REDIRECT_SECONDS: '60' },
+      bucketUrl.replace(/endpoint=[^&]*/, `endpoint=${encodeURIComponent(endpoint)}`),
+    )
+    const { id, bytes } = await service.complete()
+    sent.length = 0
+    const client = new OpenAI({ apiKey: service.key.text, baseURL: `${service.gateway.url}/v1` })
+    const content = await client.videos.downloadContent(id)
+    expect(Buffer.from(await content.arrayBuffer())).toEqual(bytes)
+    expect(new URL(content.url).origin).toBe(endpoint)
+    expect(sent).toHaveLength(1)
+    expect(sent[0]?.authorization).toBeUndefined()
+  } finally {
+    bucket.closeAllConnections()
+    bucket.close()
+  }
 })
 
 test('while the bucket cannot be reached, a result is 503, a create works, and readiness names the bucket', async () => {

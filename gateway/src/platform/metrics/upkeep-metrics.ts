@@ -77,7 +77,7 @@ export const storageMetrics = {
     unit: 's',
     help: 'Duration of operations of the media store. An opened stream counts until it is open.',
     labels: {
-      operation: ['put', 'put_file', 'adopt', 'find', 'open', 'copy', 'remove', 'presign'],
+      operation: ['put', 'receive', 'keep', 'put_file', 'adopt', 'find', 'open', 'copy', 'remove', 'presign'],
       'error.type': ['not_found', 'unavailable', 'too_large', 'aborted', 'internal'],
     },
     buckets: storageSeconds,

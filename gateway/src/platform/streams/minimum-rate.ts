@@ -104,4 +104,5 @@ export async function* atWatchedRate(
     yield chunk
     watch.resume()
   }
+  watch.pause()
 }

@@ -65,6 +65,23 @@ interface PresignOptions extends Abortable {
   expiresInSeconds: number
 }
 
+export interface ReceiveOptions extends Abortable {
+  sizeBytesMax: number
+  /** Sees each chunk on its way. */
+  onChunk?: (chunk: Buffer) => void
+}
+
+/** Content that has arrived and is no object yet. Its owner calls `keep` or `discard`, once. */
+export interface ReceivedFile {
+  /** A local file with the content, until then. */
+  path: string
+  sizeBytes: number
+  sha256: string
+  /** Makes it the object of its key. Leaves nothing if it fails. */
+  keep: (options?: Abortable) => Promise<void>
+  discard: () => Promise<void>
+}
+
 /**
  * Stores media as objects with keys. Keys never contain text of a caller. An object is either complete or does not exist.
  * A missing object is a `MediaNotFound`, unless stated otherwise.
@@ -76,6 +93,8 @@ export interface MediaStore {
     source: Readable,
     options: Abortable & { sizeBytesMax: number },
   ) => Promise<{ sizeBytes: number; sha256: string }>
+  /** Receives a stream whose content is checked before it becomes an object. Fails like `put`. */
+  receive: (key: string, source: Readable, options: ReceiveOptions) => Promise<ReceivedFile>
   /** Stores a copy of a local file. */
   putFile: (key: string, path: string, options?: Abortable) => Promise<void>
   /** Moves a file of the spool into the store. */
@@ -98,6 +117,8 @@ export interface MediaStore {
   removeMany: (keys: string[]) => Promise<void>
   /** Lists a folder recursively. An object has the time at which this store received it. */
   list: (folder: string) => AsyncIterable<{ key: string; sizeBytes: number; storedAt: Date }>
+  /** Removes what processes that died have left of unfinished objects since then. Returns how many objects that were. */
+  removeUnfinished?: (startedBefore: Date) => Promise<number>
   /** What is wrong with the store now, in words for an operator. A store without it has no state of its own. */
   findProblem?: () => Promise<string | undefined>
   /** Makes a URL that opens the object without this service, if the store of the object has such URLs. Nobody may store it. */

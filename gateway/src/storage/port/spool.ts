@@ -1,11 +1,10 @@
-import { createWriteStream, type Stats } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { opendir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 
 import { isOwnSpoolFile, newSpoolPath } from '../../platform/streams/spool-path.ts'
-import { createMeasure } from './measure-stream.ts'
+import { writeHashed } from './write-hashed.ts'
 
 export interface SpooledFile {
   path: string
@@ -18,7 +17,7 @@ export interface Spool {
   directory: string
   /** A path in the directory that no other file has. */
   newPath: () => string
-  /** Writes a stream to a new file, on the disk and not only in memory. Fails like the `put` of a store, and leaves nothing then. */
+  /** Writes a stream to a new file. Fails like the `put` of a store, and leaves nothing then. */
   write: (
     source: Readable,
     options: { sizeBytesMax: number; signal?: AbortSignal | undefined },
@@ -43,17 +42,9 @@ const openIfExists = async (directory: string) => (await opendir(directory).catc
 export const createSpool = (directory: string): Spool => ({
   directory,
   newPath: () => newSpoolPath(directory),
-  write: async (source, { sizeBytesMax, signal }) => {
+  write: async (source, options) => {
     const path = newSpoolPath(directory)
-    const measure = createMeasure(sizeBytesMax)
-    const file = createWriteStream(path, { mode: 0o600, flush: true })
-    try {
-      await pipeline(source, measure.stream, file, { signal })
-    } catch (error) {
-      await rm(path, { force: true })
-      throw error
-    }
-    return { path, ...measure.result() }
+    return { path, ...(await writeHashed(path, source, options)) }
   },
   list: async function* () {
     for await (const entry of await openIfExists(directory)) {

@@ -23,6 +23,8 @@ export interface S3Connection {
   sdk: Sdk
   client: S3Client
   limits: S3Limits
+  /** Gives a body whose hash is known to the signature of its request. */
+  noteHash: (body: Uint8Array, sha256: string) => void
   /**
    * Sends a request and repeats it after a temporary failure. `send` is called once per attempt. A failure that is not about the
    * object is a `MediaStoreUnavailable`.
@@ -41,9 +43,14 @@ export interface S3Limits {
 
 export const defaultLimits: S3Limits = { responseMs: 15_000, idleMs: 30_000 }
 
+const contentHashHeader = 'x-amz-content-sha256'
 const connectTimeoutMs = 5_000
 const attemptsMax = 4
 const firstBackoffMs = 200
+
+interface HttpRequest {
+  headers: Record<string, string>
+}
 
 interface S3Error {
   name?: string
@@ -161,10 +168,25 @@ export const connectS3 = async (
       httpsAgent: new HttpsAgent(sockets),
     },
   })
+  // Over TLS no hash is needed, as in other SDKs of AWS: the connection protects the body, and its checksum is verified.
+  const defaultHash = endpoint === undefined || endpoint.startsWith('https:') ? 'UNSIGNED-PAYLOAD' : undefined
+  const knownHashes = new WeakMap<object, string>()
+  client.middlewareStack.add(
+    (next) => (given) => {
+      const { Body } = given.input as { Body?: object }
+      const hash = Body && (knownHashes.get(Body) ?? defaultHash)
+      if (hash !== undefined) (given.request as HttpRequest).headers[contentHashHeader] = hash
+      return next(given)
+    },
+    { step: 'build', name: 'contentHash' },
+  )
   return {
     sdk,
     client,
     limits,
+    noteHash: (body, sha256) => {
+      knownHashes.set(body, sha256)
+    },
     call: async (send, options = {}) => {
       for (let index = 1; ; index += 1) {
         try {

@@ -19,6 +19,7 @@ import {
 } from '../port/media-store.ts'
 import type { Spool } from '../port/spool.ts'
 import type { Bucket } from './bucket-url.ts'
+import { createReceiver } from './receive.ts'
 import { createResumingStream } from './resuming-stream.ts'
 import {
   attempt,
@@ -30,7 +31,7 @@ import {
   statusOf,
   type CallOptions,
 } from './s3-connection.ts'
-import { upload, type UploadOptions } from './upload.ts'
+import { abortUnfinished, upload, type UploadOptions } from './upload.ts'
 
 const removalsPerRequest = 1_000
 const readBytes = 1_048_576
@@ -97,23 +98,29 @@ export const createS3MediaStore = async (
 
   /** Why the last object could not be written. A bucket that is full can still be read. */
   let writeProblem: string | undefined
-  const putStream = async (key: string, source: Readable, options: UploadOptions, writtenAt?: Date) => {
-    try {
-      await upload(
-        connection,
-        {
-          ...locate(key),
-          ...encrypted,
-          ...(writtenAt !== undefined && { Metadata: { [writtenAtName]: writtenAt.toISOString() } }),
-        },
-        source,
-        options,
-      )
-      writeProblem = undefined
-    } catch (error) {
+  const noteProblem = <Result>(write: Promise<Result>): Promise<Result> =>
+    write.catch((error: unknown) => {
       if (error instanceof MediaStoreUnavailable) writeProblem = error.detail
       throw error
+    })
+  const noteWritten = async (write: Promise<void>): Promise<void> => {
+    await noteProblem(write)
+    writeProblem = undefined
+  }
+  const putStream = (key: string, source: Readable, options: UploadOptions, writtenAt?: Date) => {
+    const target = {
+      ...locate(key),
+      ...encrypted,
+      ...(writtenAt !== undefined && { Metadata: { [writtenAtName]: writtenAt.toISOString() } }),
     }
+    return noteWritten(upload(connection, target, source, options))
+  }
+
+  const receiveFile = createReceiver(connection, spool)
+  const receive: MediaStore['receive'] = async (key, source, options) => {
+    const target = { ...locate(key), ...encrypted }
+    const received = await noteProblem(receiveFile(target, source, options))
+    return { ...received, keep: (until) => noteWritten(received.keep(until)) }
   }
 
   const put: MediaStore['put'] = async (key, source, { sizeBytesMax, signal }) => {
@@ -222,6 +229,7 @@ export const createS3MediaStore = async (
 
   return {
     put,
+    receive,
     putFile,
     find,
     open,
@@ -274,6 +282,8 @@ export const createS3MediaStore = async (
       // It sends nothing, but the credentials may have to be fetched first.
       return call(() => getSignedUrl(client, command, { expiresIn: expiresInSeconds }), { signal })
     },
+    removeUnfinished: (startedBefore) =>
+      abortUnfinished(connection, { Bucket, Prefix: prefix }, startedBefore),
     findProblem: async () => {
       try {
         await attempt((abortSignal) => client.send(new sdk.HeadBucketCommand({ Bucket }), { abortSignal }), {

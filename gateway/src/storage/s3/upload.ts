@@ -4,13 +4,13 @@
  */
 import type { Readable } from 'node:stream'
 
-import type { CompletedPart } from '@aws-sdk/client-s3'
+import type { CompletedPart, ListMultipartUploadsCommandInput } from '@aws-sdk/client-s3'
 
 import { nameOf, type S3Connection } from './s3-connection.ts'
 
 const partBytesMin = 8 * 1_048_576
 const partsMax = 10_000
-const partsAtOnce = 2
+export const partsAtOnce = 2
 /** A slower connection is taken for broken. */
 const bytesPerMsMin = 64
 /** S3 may assemble the parts of a large object for minutes. */
@@ -65,91 +65,148 @@ export interface UploadOptions {
   signal?: AbortSignal | undefined
 }
 
+/** The size of all parts but the last, for objects of at most this size. */
+export const partBytesFor = (sizeBytesMax: number): number =>
+  Math.max(partBytesMin, Number.isFinite(sizeBytesMax) ? Math.ceil(sizeBytesMax / partsMax) : 0)
+
+/** The requests of one upload. They end with the signal. */
+export interface UploadRequests {
+  /** Stores a small object with one request. Its hash is computed if it is not given. */
+  putWhole: (bytes: Buffer, sha256?: string, signal?: AbortSignal) => Promise<void>
+  /** Parts have numbers from 1. */
+  sendPart: (bytes: Buffer, number: number) => Promise<void>
+  /** Makes the parts an object. */
+  complete: (signal?: AbortSignal) => Promise<void>
+  /** Removes the parts. No request may be under way. */
+  abort: () => Promise<void>
+}
+
+export const createUploadRequests = (
+  { sdk, client, call, limits, noteHash }: S3Connection,
+  target: UploadTarget,
+  stop: AbortSignal,
+): UploadRequests => {
+  const { Bucket, Key } = target
+  const parts: CompletedPart[] = []
+  let beginning: Promise<string | undefined> | undefined
+  let sizeBytes = 0
+
+  const limitFor = (bytes: Buffer) => limits.responseMs + bytes.length / bytesPerMsMin
+  /** Not aborted while it is under way, because the upload would exist and nobody would know its id. */
+  const begin = async () => {
+    try {
+      const { UploadId } = await call((abortSignal) => {
+        stop.throwIfAborted()
+        const command = new sdk.CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'CRC32' })
+        return client.send(command, { abortSignal })
+      })
+      return UploadId
+    } catch (error) {
+      stop.throwIfAborted()
+      throw error
+    }
+  }
+  const isComplete = async (signal: AbortSignal) => {
+    const head = new sdk.HeadObjectCommand({ Bucket, Key })
+    const { ContentLength } = await call((abortSignal) => client.send(head, { abortSignal }), { signal })
+    return ContentLength === sizeBytes
+  }
+  return {
+    putWhole: async (Body, sha256, signal = stop) => {
+      if (sha256 !== undefined) noteHash(Body, sha256)
+      const command = () => new sdk.PutObjectCommand({ ...target, Body })
+      await call((abortSignal) => client.send(command(), { abortSignal }), {
+        signal,
+        timeoutMs: limitFor(Body),
+      })
+    },
+    sendPart: async (Body, PartNumber) => {
+      const UploadId = await (beginning ??= begin())
+      const part = { Bucket, Key, UploadId, PartNumber, ChecksumAlgorithm: 'CRC32', Body } as const
+      const { ETag, ChecksumCRC32 } = await call(
+        (abortSignal) => client.send(new sdk.UploadPartCommand(part), { abortSignal }),
+        { signal: stop, timeoutMs: limitFor(Body) },
+      )
+      sizeBytes += Body.length
+      parts[PartNumber - 1] = { PartNumber, ETag, ...(ChecksumCRC32 !== undefined && { ChecksumCRC32 }) }
+    },
+    complete: async (signal = stop) => {
+      const UploadId = await beginning
+      let attempts = 0
+      try {
+        await call(
+          (abortSignal) => {
+            attempts += 1
+            const whole = { Bucket, Key, UploadId, MultipartUpload: { Parts: parts } }
+            return client.send(new sdk.CompleteMultipartUploadCommand(whole), { abortSignal })
+          },
+          { signal, timeoutMs: completeTimeoutMs },
+        )
+      } catch (error) {
+        // If the response of an earlier attempt was lost, that attempt has completed the upload.
+        if (attempts === 1 || nameOf(error) !== 'NoSuchUpload' || !(await isComplete(signal))) throw error
+      }
+    },
+    abort: async () => {
+      const UploadId = await beginning?.catch(() => undefined)
+      if (UploadId === undefined) return
+      const command = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })
+      // If this fails too, a sweep or the lifecycle rule of the bucket removes the parts.
+      await call((abortSignal) => client.send(command, { abortSignal })).catch(() => undefined)
+    },
+  }
+}
+
+/** Aborts the uploads below a prefix that began before a time, because their process has died. Returns how many. */
+export const abortUnfinished = async (
+  { sdk, client, call }: S3Connection,
+  { Bucket, Prefix }: { Bucket: string; Prefix: string },
+  startedBefore: Date,
+): Promise<number> => {
+  const page: ListMultipartUploadsCommandInput = { Bucket, Prefix }
+  let count = 0
+  for (let hasMore = true; hasMore;) {
+    const listed = await call((abortSignal) =>
+      client.send(new sdk.ListMultipartUploadsCommand(page), { abortSignal }),
+    )
+    for (const { Key, UploadId, Initiated } of listed.Uploads ?? []) {
+      if (Initiated === undefined || Initiated >= startedBefore) continue
+      const command = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })
+      await call((abortSignal) => client.send(command, { abortSignal }))
+      count += 1
+    }
+    page.KeyMarker = listed.NextKeyMarker
+    page.UploadIdMarker = listed.NextUploadIdMarker
+    hasMore = listed.IsTruncated === true
+  }
+  return count
+}
+
 export const upload = async (
-  { sdk, client, call, limits }: S3Connection,
+  connection: S3Connection,
   target: UploadTarget,
   source: Readable,
   { sizeBytesMax, signal }: UploadOptions,
 ): Promise<void> => {
-  const { Bucket, Key } = target
   const failed = new AbortController()
   const stop = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal])
   // A source that waits for its own data must not delay an abort.
   const endSource = () => source.destroy(stop.reason as Error)
   stop.addEventListener('abort', endSource)
-  let uploadId: string | undefined
-  const parts: Promise<CompletedPart>[] = []
-  let sizeBytes = 0
-
-  const limitFor = (bytes: Buffer) => limits.responseMs + bytes.length / bytesPerMsMin
-  const begin = async () => {
-    const command = () => new sdk.CreateMultipartUploadCommand({ ...target, ChecksumAlgorithm: 'CRC32' })
-    const { UploadId } = await call((abortSignal) => client.send(command(), { abortSignal }), {
-      signal: stop,
-    })
-    return UploadId
-  }
-  const sendPart = async (bytes: Buffer, PartNumber: number): Promise<CompletedPart> => {
-    const part = { Bucket, Key, UploadId: uploadId, PartNumber, ChecksumAlgorithm: 'CRC32' } as const
-    const { ETag, ChecksumCRC32 } = await call(
-      (abortSignal) => client.send(new sdk.UploadPartCommand({ ...part, Body: bytes }), { abortSignal }),
-      { signal: stop, timeoutMs: limitFor(bytes) },
-    )
-    return { PartNumber, ETag, ...(ChecksumCRC32 !== undefined && { ChecksumCRC32 }) }
-  }
-  const isComplete = async () => {
-    const head = new sdk.HeadObjectCommand({ Bucket, Key })
-    const { ContentLength } = await call((abortSignal) => client.send(head, { abortSignal }), {
-      signal: stop,
-    })
-    return ContentLength === sizeBytes
-  }
-  const complete = async (Parts: CompletedPart[]) => {
-    let attempts = 0
-    try {
-      await call(
-        (abortSignal) => {
-          attempts += 1
-          const whole = { Bucket, Key, UploadId: uploadId, MultipartUpload: { Parts } }
-          return client.send(new sdk.CompleteMultipartUploadCommand(whole), { abortSignal })
-        },
-        { signal: stop, timeoutMs: completeTimeoutMs },
-      )
-    } catch (error) {
-      // If the response of an earlier attempt was lost, that attempt has completed the upload.
-      if (attempts === 1 || nameOf(error) !== 'NoSuchUpload' || !(await isComplete())) throw error
-    }
-  }
-  const putWhole = (Body: Buffer) =>
-    call((abortSignal) => client.send(new sdk.PutObjectCommand({ ...target, Body }), { abortSignal }), {
-      signal: stop,
-      timeoutMs: limitFor(Body),
-    })
-  const abort = async () => {
-    await Promise.allSettled(parts)
-    if (uploadId === undefined) return
-    const command = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId: uploadId })
-    // If this fails too, the lifecycle rule of the bucket removes the parts.
-    await call((abortSignal) => client.send(command, { abortSignal })).catch(() => undefined)
-  }
+  const requests = createUploadRequests(connection, target, stop)
+  const parts: Promise<void>[] = []
 
   try {
     stop.throwIfAborted()
-    const partBytes = Math.max(
-      partBytesMin,
-      Number.isFinite(sizeBytesMax) ? Math.ceil(sizeBytesMax / partsMax) : 0,
-    )
-    const buffers = createPartBuffers(partBytes)
+    const buffers = createPartBuffers(partBytesFor(sizeBytesMax))
     for await (const { buffer, length, isLast } of cutParts(source, buffers.take)) {
       stop.throwIfAborted()
       const bytes = buffer.subarray(0, length)
-      if (isLast && uploadId === undefined) {
-        await putWhole(bytes)
+      if (isLast && parts.length === 0) {
+        await requests.putWhole(bytes)
         return
       }
-      uploadId ??= await begin()
-      sizeBytes += bytes.length
-      const part = sendPart(bytes, parts.length + 1)
+      const part = requests.sendPart(bytes, parts.length + 1)
       part.then(
         () => buffers.giveBack(buffer),
         // The loop may be waiting for the source when a part fails.
@@ -158,10 +215,12 @@ export const upload = async (
       parts.push(part)
       await parts.at(-partsAtOnce)
     }
-    await complete(await Promise.all(parts))
+    await Promise.all(parts)
+    await requests.complete()
   } catch (error) {
     failed.abort(error)
-    await abort()
+    await Promise.allSettled(parts)
+    await requests.abort()
     throw error
   } finally {
     stop.removeEventListener('abort', endSource)

@@ -30,10 +30,10 @@ beforeAll(async () => {
     records: createStepRecords(gateway.database.postgres),
     providers: vendorProviders(gateway.vendor, vendorKey),
     mediaStore: gateway.mediaStore,
-    spool: gateway.spool,
     probeVideo: createProbeVideo(mediaPrograms(), async () => false),
     retentionMsOf: async () => 60_000,
     downloadPermits: createDownloadPermits(limits),
+    downloadPace: async () => undefined,
     downloadRate: { bytesPerSecondMin: 16_384, windowMs: 2_000 },
     slowDownloadRate: { bytesPerSecondMin: 0, windowMs: 1_000 },
     wakePoller: () => undefined,
@@ -219,12 +219,12 @@ describe('a result above the size limit fails the task and is requested once', (
 
   test('if only its bytes show it', async () => {
     const taskId = await taskWithResult()
-    const { spool } = dependencies
-    const small: StoreDependencies['spool'] = {
-      ...spool,
-      write: (source) => spool.write(source, { sizeBytesMax: 1_000 }),
+    const { mediaStore } = dependencies
+    const small: StoreDependencies['mediaStore'] = {
+      ...mediaStore,
+      receive: (key, source) => mediaStore.receive(key, source, { sizeBytesMax: 1_000 }),
     }
-    await expectTooLarge({ ...dependencies, spool: small }, taskId)
+    await expectTooLarge({ ...dependencies, mediaStore: small }, taskId)
   })
 })
 

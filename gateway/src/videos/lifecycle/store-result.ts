@@ -19,10 +19,11 @@ import { ProviderFailure, ResultTooLarge, resultBytesMax } from '../../providers
 import { videoOf, type Provider, type Providers } from '../../providers/port/provider.ts'
 import type { Opaque } from '../../providers/port/video.ts'
 import { backoffMs } from '../../routing/backoff.ts'
-import { FileTooLarge, type MediaStore } from '../../storage/port/media-store.ts'
-import type { Spool } from '../../storage/port/spool.ts'
+import { createArrivingCheck } from '../../storage/check-arriving.ts'
+import { FileTooLarge, type MediaStore, type ReceivedFile } from '../../storage/port/media-store.ts'
 import type { ProbeVideo } from '../../storage/probe-video.ts'
 import { whileCurrent } from '../../tasks/while-current.ts'
+import { atPace, type DownloadPace } from '../download-pace.ts'
 import type { DownloadPermit, DownloadPermits } from '../download-permits.ts'
 import { leaveToPollLoop, recordOutcome, type OpenTask, type StoringRun } from '../open-task-store.ts'
 import type { DurationLearner } from '../polling/duration-learner.ts'
@@ -37,11 +38,12 @@ export interface StoreDependencies {
   records: Pick<StepRecords, 'findStoringRun' | 'addStoredFile'>
   providers: Providers
   mediaStore: MediaStore
-  spool: Spool
   probeVideo: ProbeVideo
   /** How long the results of an account are retained. */
   retentionMsOf: (accountId: string) => Promise<number>
   downloadPermits: DownloadPermits
+  /** How fast results are downloaded at most. */
+  downloadPace: DownloadPace
   downloadRate: MinimumRate
   /** A slower download loses its place to others. */
   slowDownloadRate: MinimumRate
@@ -104,11 +106,15 @@ interface Download {
   superseded: AbortSignal
 }
 
-/** Copies a result to the spool. A download below the minimum rate, or one that is slow while others wait, is aborted. */
+/**
+ * Receives a result, and checks its packets meanwhile if possible. A download below the minimum rate, or one that is slow while
+ * others wait, is aborted.
+ */
 const download = async (
-  { spool, downloadRate, slowDownloadRate }: StoreDependencies,
+  { mediaStore, downloadPace, downloadRate, slowDownloadRate }: StoreDependencies,
+  storageKey: string,
   { provider, open, result, permit, superseded }: Download,
-) => {
+): Promise<{ received: ReceivedFile; packetsAreIntact: boolean | undefined }> => {
   const tooSlow = new AbortController()
   const giveUp = (reason: string) =>
     tooSlow.abort(new ProviderFailure('unknown', `download was aborted: ${reason}`))
@@ -128,11 +134,16 @@ const download = async (
       giveUp(`less than ${downloadRate.bytesPerSecondMin} bytes per second`),
     )
     const watched = atWatchedRate(atWatchedRate(source, slowRate), rate)
+    // The wait for its pace is not the fault of the sender.
+    const paced = atPace(watched, downloadPace, open.provider, signal)
+    const check = createArrivingCheck()
     try {
-      return await spool.write(Readable.from(watched, { objectMode: false }), {
+      const received = await mediaStore.receive(storageKey, Readable.from(paced, { objectMode: false }), {
         sizeBytesMax: resultBytesMax,
         signal: superseded,
+        onChunk: check.add,
       })
+      return { received, packetsAreIntact: check.packetsAreIntact() }
     } finally {
       rate.stop()
       // It has not been read to its end if the storage failed.
@@ -158,20 +169,22 @@ const fetchAndStore = async (
   task: VideoTask,
   wanted: Download,
 ): Promise<Ending> => {
-  const { records, mediaStore, spool, probeVideo, retentionMsOf, learnDuration } = dependencies
+  const { records, probeVideo, retentionMsOf, learnDuration } = dependencies
   const { mediaId, storageKey } = locationOf(task)
-  const { path, sizeBytes, sha256 } = await withSpan('download', {}, () => download(dependencies, wanted))
+  const { received, packetsAreIntact } = await withSpan('download', {}, () =>
+    download(dependencies, storageKey, wanted),
+  )
+  const { sizeBytes, sha256 } = received
   let probed: Awaited<ReturnType<ProbeVideo>>
   try {
-    // Before it is stored, because programs cannot read what is in S3.
-    probed = await withSpan('check', {}, () => probeVideo(path))
+    probed = await withSpan('check', {}, () => probeVideo(received.path, undefined, packetsAreIntact))
     if (probed === undefined) throw new UnplayableResult(sizeBytes)
-    const adopt = () => mediaStore.adopt(storageKey, path, { signal: untilDeadline(wanted) })
-    await withSpan('save', { 'kinora.media.size': sizeBytes }, adopt)
   } catch (error) {
-    await spool.remove(path)
+    await received.discard()
     throw error
   }
+  const keep = () => received.keep({ signal: untilDeadline(wanted) })
+  await withSpan('save', { 'kinora.media.size': sizeBytes }, keep)
   const retentionMs = await retentionMsOf(task.accountId)
   await records.addStoredFile({
     id: mediaId,
