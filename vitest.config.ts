@@ -186,6 +186,20 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      // The service on many machines, for `npm run prove:cluster` alone.
+      ...(process.env['PROVE_CLUSTER'] === undefined
+        ? []
+        : [
+            {
+              test: {
+                ...longLimits,
+                name: 'cluster',
+                globalSetup: [command, previous],
+                include: ['gateway/test/cluster/**/*.test.ts'],
+                sequence: { groupOrder: 4 },
+              },
+            },
+          ]),
       // The web console in a browser, on one service that all files share.
       {
         test: {

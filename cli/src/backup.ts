@@ -8,6 +8,7 @@ import { createProgressLine, formatBytes, untilStopped } from './progress.ts'
 export const backupSettings = [
   ...([
     'DATABASE_URL',
+    'DATABASE_DIRECT_URL',
     'MEDIA_DIRECTORY',
     'MEDIA_STORE',
     'MEDIA_STORE_ALSO_READ',

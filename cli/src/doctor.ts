@@ -63,9 +63,13 @@ const notRequired = (check: Check): Check =>
 const checkServices = async (environment: Environment): Promise<Check[]> => {
   const explicit = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   return Promise.all([
-    postgres(explicit['DATABASE_URL'] && loadSettings(['DATABASE_URL'], environment).DATABASE_URL),
+    postgres(
+      explicit['DATABASE_URL'] === undefined
+        ? undefined
+        : loadSettings(['DATABASE_URL', 'DATABASE_DIRECT_URL'], environment),
+    ),
     redis(explicit['REDIS_URL']),
-    restate(explicit['RESTATE_ADMIN_URL'], explicit['RESTATE_INGRESS_URL']),
+    restate(explicit['RESTATE_ADMIN_URL']?.split(','), explicit['RESTATE_INGRESS_URL']?.split(',')),
     engineKey(explicit['WORKER_URL']),
   ])
 }

@@ -4,6 +4,7 @@ import { startVendor } from './vendor.ts'
 
 const { values } = parseArgs({
   options: {
+    host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '9300' },
     'duration-ms': { type: 'string', default: '300' },
     'api-key': { type: 'string' },
@@ -14,6 +15,7 @@ const { values } = parseArgs({
 })
 
 const vendor = await startVendor({
+  host: values.host,
   port: Number(values.port),
   durationMs: Number(values['duration-ms']),
   honoursIdempotencyKey: !values['ignore-idempotency-key'],

@@ -15,6 +15,8 @@ import { createVendorTranscription } from './transcription.ts'
 import { watchStalls } from './watch-stalls.ts'
 
 export interface VendorOptions {
+  /** The address that it listens on; by default that of this machine alone. */
+  host?: string
   /** 0 or absent uses a free port. */
   port?: number
   /** The required token; any is accepted without it. */
@@ -47,7 +49,8 @@ export interface Vendor {
 
 /** Starts a vendor with every protocol of protocols.ts. Jobs are in memory, and their progress is simulated. */
 export async function startVendor(options: VendorOptions = {}): Promise<Vendor> {
-  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const host = options.host ?? '127.0.0.1'
+  const url = () => `http://${host}:${(server.address() as AddressInfo).port}`
   const store = createJobStore({
     url,
     apiKey: options.apiKey,
@@ -146,7 +149,7 @@ export async function startVendor(options: VendorOptions = {}): Promise<Vendor> 
   const listen = (port: number) =>
     new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, '127.0.0.1', 1024, resolve)
+      server.listen(port, host, 1024, resolve)
     })
 
   /** Refuses connections for a while, so that clients know that their request was not received. */

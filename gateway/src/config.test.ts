@@ -87,7 +87,11 @@ test.each([
   ['MEDIA_RETENTION_DAYS', '0'],
   ['LIMIT_CREATES_PER_MINUTE', '0'],
   ['DATABASE_URL', ''],
+  ['DATABASE_URL', 'postgres://db-1:5432,/kinora'],
+  ['DATABASE_DIRECT_URL', 'postgres://db-1:x,db-2/kinora'],
+  ['REDIS_URL', 'redis+sentinel://sentinel-1:26379'],
   ['RESTATE_INGRESS_URL', 'localhost'],
+  ['RESTATE_ADMIN_URL', 'http://node-1:9070,node-2'],
   ['KEY_HASH_SECRETS', `${secret},short`],
   ['KEY_HASH_SECRETS', ','],
   ['LINK_SECRETS', ' '],
@@ -284,6 +288,17 @@ describe('the password of the database', () => {
     expect(decodeURIComponent(new URL(merged).password)).toBe(password)
   })
 
+  test('is that of every host, and of the direct connection', () => {
+    const urls = {
+      DATABASE_URL: 'postgres://kinora@pooler:6432/kinora',
+      DATABASE_DIRECT_URL: 'postgres://kinora@db-1:5432,db-2:5432/kinora',
+    }
+    expect(loadConfig({ ...least, ...urls, DATABASE_PASSWORD: 'p' })).toMatchObject({
+      DATABASE_URL: 'postgres://kinora:p@pooler:6432/kinora',
+      DATABASE_DIRECT_URL: 'postgres://kinora:p@db-1:5432,db-2:5432/kinora',
+    })
+  })
+
   test('needs a URL with a host, a readable file, and is given once', () => {
     const problem = (given: Environment) => () => loadSettings(['DATABASE_URL'], { ...url, ...given })
     expect(problem({ DATABASE_URL: 'postgres:///kinora', DATABASE_PASSWORD: 'p' })).toThrow(
@@ -297,6 +312,15 @@ describe('the password of the database', () => {
     expect(inspect(loadConfig({ ...least, ...url, DATABASE_PASSWORD: password }).DATABASE_PASSWORD)).toBe(
       '[secret]',
     )
+  })
+})
+
+test('the engine may have several nodes', () => {
+  expect(
+    loadConfig({ ...least, RESTATE_INGRESS_URL: 'http://node-1:8080, http://node-2:8080/' }),
+  ).toMatchObject({
+    RESTATE_INGRESS_URL: ['http://node-1:8080', 'http://node-2:8080'],
+    RESTATE_ADMIN_URL: ['http://127.0.0.1:9070'],
   })
 })
 

@@ -11,6 +11,8 @@ import { parseEnv } from 'node:util'
 
 import type { ScopeLimits } from './admission/admission.ts'
 import { AllowedHosts } from './platform/allowed-hosts.ts'
+import { hostsProblem, withPassword } from './platform/hosts/database-url.ts'
+import { redisUrlProblem } from './platform/hosts/redis-url.ts'
 import { Secret } from './platform/secret.ts'
 import { builtInConfig, ConfigFileError, createConfigFileReader } from './provider-config/config-file.ts'
 import type { FileConfig } from './provider-config/config.ts'
@@ -89,6 +91,21 @@ const optionalInteger = (minimum: number, maximum?: number) => (text: string) =>
 const url = (text: string) => {
   if (URL.canParse(text)) return text.replace(/\/+$/, '')
   throw new SettingError(`must be a URL such as http://127.0.0.1:8787, got "${text}"`)
+}
+const urls = (text: string) => {
+  const found = list(text).map(url)
+  if (found.length > 0) return found
+  throw new SettingError(`must be one or more URLs, separated by commas, got "${text}"`)
+}
+const databaseUrl = (text: string) => {
+  const problem = hostsProblem(text)
+  if (problem === undefined) return text
+  throw new SettingError(problem)
+}
+const optionalRedisUrl = (text: string) => {
+  const problem = redisUrlProblem(text)
+  if (problem === undefined) return text === '' ? undefined : text
+  throw new SettingError(problem)
 }
 const flag = (text: string) => {
   if (text === 'true' || text === 'false') return text === 'true'
@@ -240,12 +257,22 @@ export const settings = {
     description:
       'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas. Without it, all clients behind a proxy share the rate limit of its address.',
   }),
-  DATABASE_URL: setting({ read: text, description: 'Connection URL of PostgreSQL 15 or later.' }),
+  DATABASE_URL: setting({
+    read: databaseUrl,
+    description:
+      'Connection URL of PostgreSQL 15 or later. With a standby, it names all hosts, as in postgres://kinora@db-1:5432,db-2:5432/kinora: the one that accepts writes is used, and after a promotion the new one.',
+  }),
+  DATABASE_DIRECT_URL: setting({
+    read: (given) => (given === '' ? undefined : databaseUrl(given)),
+    default: '',
+    description:
+      'Connection URL of PostgreSQL itself, if DATABASE_URL leads to a pooler in transaction mode such as PgBouncer. Notifications, locks, migrations and backups use it. The role of the database then sets the timeouts of statements (docs/operating.md, PgBouncer). Default: DATABASE_URL.',
+  }),
   DATABASE_PASSWORD: setting({
     read: (given) => new Secret(given),
     default: '',
     description:
-      'The password for DATABASE_URL, if it is not part of the URL. It may contain any characters; in the URL they must be percent-encoded.',
+      'The password for DATABASE_URL and DATABASE_DIRECT_URL, if it is not part of the URL. It may contain any characters; in the URL they must be percent-encoded.',
   }),
   DATABASE_PASSWORD_FILE: setting({
     read: optional,
@@ -275,10 +302,10 @@ export const settings = {
       'How long a statement may take until PostgreSQL cancels it; 0 for no limit. If PostgreSQL has not responded a second later, the connection is closed. Reports and maintenance have their own, longer limits.',
   }),
   REDIS_URL: setting({
-    read: optional,
+    read: optionalRedisUrl,
     default: '',
     description:
-      'Redis for shared rate limits. Without it, limits are counted in memory and only one API process may run.',
+      'Redis for shared rate limits, such as redis://:password@redis:6379, or its sentinels and the name that they give the primary, such as redis+sentinel://:password@sentinel-1:26379,sentinel-2:26379/kinora, with ?sentinel_password=… if they have one. Without it, limits are counted in memory and only one API process may run.',
   }),
   REDIS_TIMEOUT_MS: setting({
     read: integer(0, timerMsMax),
@@ -287,14 +314,16 @@ export const settings = {
       'How long to wait for a response of Redis; 0 for no limit. Then limits are counted in memory until Redis responds again.',
   }),
   RESTATE_INGRESS_URL: setting({
-    read: url,
+    read: urls,
     default: 'http://127.0.0.1:8080',
-    description: "URL of the engine's ingress.",
+    description:
+      "URL of the engine's ingress. With several nodes, their URLs, separated by commas: the next one is used when one fails.",
   }),
   RESTATE_ADMIN_URL: setting({
-    read: url,
+    read: urls,
     default: 'http://127.0.0.1:9070',
-    description: "URL of the engine's admin API, where workers register themselves.",
+    description:
+      "URL of the engine's admin API, where workers register themselves. With several nodes, their URLs, separated by commas.",
   }),
   WORKER_HOST: setting({ read: text, default: '127.0.0.1', description: 'Address the worker listens on.' }),
   WORKER_PORT: setting({
@@ -901,27 +930,27 @@ const readSettings = <Name extends SettingName>(
     }
   })
   const values = Object.fromEntries(entries) as Pick<Values, Name>
-  if ('DATABASE_URL' in values && typeof values.DATABASE_URL === 'string') {
-    try {
-      Object.assign(values, { DATABASE_URL: withPassword(values.DATABASE_URL, environment) })
-    } catch (error) {
-      if (!(error instanceof SettingError)) throw error
-      problems.push(error.message)
+  const read: Partial<Values> = values
+  try {
+    for (const name of ['DATABASE_URL', 'DATABASE_DIRECT_URL'] as const) {
+      const url = read[name]
+      if (url !== undefined) read[name] = withGivenPassword(name, url, environment)
     }
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error
+    problems.push(error.message)
   }
   return { values, problems }
 }
 
-const withPassword = (databaseUrl: string, environment: Environment): string => {
+const withGivenPassword = (name: SettingName, databaseUrl: string, environment: Environment): string => {
   const { DATABASE_PASSWORD: given = '', DATABASE_PASSWORD_FILE: file = '' } = environment
   if (given === '' && file === '') return databaseUrl
   if (given !== '' && file !== '')
     throw new SettingError('DATABASE_PASSWORD and DATABASE_PASSWORD_FILE exclude each other; remove one')
-  const url = URL.parse(databaseUrl)
-  if (url !== null) url.password = encodeURIComponent(given === '' ? readPassword(file) : given)
-  if (url === null || url.password === '')
-    throw new SettingError('DATABASE_URL must contain a user and a host if DATABASE_PASSWORD is set')
-  return url.href
+  const url = withPassword(databaseUrl, given === '' ? readPassword(file) : given)
+  if (url !== undefined) return url
+  throw new SettingError(`${name} must contain a user and a host if DATABASE_PASSWORD is set`)
 }
 
 const readPassword = (file: string): string => {

@@ -17,6 +17,7 @@ import { eraseContent } from './erasure/erase-content.ts'
 import { createErasureList } from './erasure/erasure-list.ts'
 import { listen } from './http/server/listening-sockets.ts'
 import { findLoggingFixes } from './platform/database/logging-store.ts'
+import { findTimeoutFixes, hearsNotifications } from './platform/database/pooler-store.ts'
 import type { EngineCheck } from './platform/engine/anti-entropy.ts'
 import type { RunningSteps } from './platform/engine/running-steps.ts'
 import { createLog, type Log } from './platform/log.ts'
@@ -87,11 +88,15 @@ export const startWorker = async (
 }
 
 /** Applies the missing migrations; returns their names. */
-export const migrate = async (config: Pick<Config, 'DATABASE_URL' | 'LOG_LEVEL'>): Promise<string[]> => {
+export const migrate = async (
+  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'LOG_LEVEL'>,
+): Promise<string[]> => {
   const log = createLog({ level: config.LOG_LEVEL }, 'migrate')
-  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 1 }, log)
+  const directUrl = config.DATABASE_DIRECT_URL
+  const url = directUrl ?? config.DATABASE_URL
+  const postgres = connectPostgres({ url, connectionsMax: 1, isUnlimited: directUrl !== undefined }, log)
   try {
-    await assertUsable(postgres, config.DATABASE_URL)
+    await assertUsable(postgres, url)
     return await migrateDatabase(postgres, {
       onLocked: (migration) => log.warn({ migration }, 'migrate.waits-for-lock'),
     })
@@ -172,6 +177,7 @@ export const archiveLedger = (
 type BackupConfig = Pick<
   Config,
   | 'DATABASE_URL'
+  | 'DATABASE_DIRECT_URL'
   | 'MEDIA_DIRECTORY'
   | 'MEDIA_STORE'
   | 'MEDIA_STORE_ALSO_READ'
@@ -198,12 +204,14 @@ const withBackupDatabase = async <Result>(
   }) => Promise<Result>,
 ): Promise<Result> => {
   const log = createLog({ level: config.LOG_LEVEL }, 'backup')
-  const postgres = connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+  // Programs of PostgreSQL share a snapshot with this connection.
+  const databaseUrl = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL
+  const postgres = connectPostgres({ url: databaseUrl, connectionsMax: 2 }, log)
   try {
-    await assertUsable(postgres, config.DATABASE_URL)
+    await assertUsable(postgres, databaseUrl)
     return await work({
       postgres,
-      databaseUrl: config.DATABASE_URL,
+      databaseUrl,
       environment: environmentWith({}),
       log,
     })
@@ -286,15 +294,20 @@ export interface DatabaseState {
   serverMajor: number
   /** The time of the server. */
   now: Date
+  /** Whether notifications arrive, as they do not through a pooler in transaction mode. */
+  hearsNotifications: boolean
+  /** The statements that give the role its timeouts, if it lacks them and the connections lead through a pooler. */
+  timeoutFixes: string[]
 }
 
 /** Throws if the database is unreachable. */
 export const inspectDatabase = async (
-  config: Pick<Config, 'DATABASE_URL'>,
+  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>,
   connectTimeoutMs: number,
 ): Promise<DatabaseState> => {
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = config
   const postgres = connectPostgres(
-    { url: config.DATABASE_URL, connectionsMax: 1, connectTimeoutMs },
+    { url, directUrl, connectionsMax: 1, connectTimeoutMs },
     createLog({ level: 'silent' }, 'doctor'),
   )
   try {
@@ -304,6 +317,8 @@ export const inspectDatabase = async (
       loggingFixes: await findLoggingFixes(postgres),
       serverMajor: major,
       now,
+      hearsNotifications: await hearsNotifications(postgres),
+      timeoutFixes: directUrl === undefined ? [] : await findTimeoutFixes(postgres),
     }
   } finally {
     await postgres.close()

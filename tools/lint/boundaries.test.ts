@@ -175,7 +175,7 @@ const correct: [file: string, text: string][] = [
     'gateway/src/platform/postgres.ts',
     "import 'pg'\nexport const sql = 'begin isolation level serializable'",
   ],
-  ['gateway/src/platform/engine/restate.ts', "import 'undici'\nimport '@restatedev/restate-sdk'"],
+  ['gateway/src/platform/engine/nodes.ts', "import 'undici'\nimport '@restatedev/restate-sdk'"],
   ['gateway/src/videos/injected.ts', 'export const x = (fetch: (url: string) => void) => fetch("http://a")'],
   [
     'gateway/src/videos/words.ts',

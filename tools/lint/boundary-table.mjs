@@ -27,6 +27,7 @@ export const gatewayZones = {
   'config.ts': {
     imports: [
       ...['platform/secret.ts', 'platform/allowed-hosts.ts', 'provider-config', 'providers/registry.ts'],
+      ...['platform/hosts/database-url.ts', 'platform/hosts/redis-url.ts'],
       ...['storage/s3/bucket-url.ts', 'webhooks/deliveries/retry-schedule.ts'],
       'statements/statement-logo.ts',
     ],
@@ -177,7 +178,7 @@ export const restrictedPackages = [
     only: [
       'gateway/src/providers/kit/**',
       'gateway/src/safe-fetch/**',
-      'gateway/src/platform/engine/restate.ts',
+      'gateway/src/platform/engine/nodes.ts',
       'gateway/src/storage/s3/check-presigned.ts',
     ],
     reason: 'outgoing requests go through providers/kit or safe-fetch/',

@@ -86,7 +86,7 @@ export const runCommands = [
     run: async () => {
       const { loadSettings } = await import('@kinora/gateway/config')
       const { migrate } = await import('@kinora/gateway/main')
-      const applied = await migrate(loadSettings(['DATABASE_URL', 'LOG_LEVEL']))
+      const applied = await migrate(loadSettings(['DATABASE_URL', 'DATABASE_DIRECT_URL', 'LOG_LEVEL']))
       process.stdout.write(
         applied.length === 0 ? 'The database is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
       )

@@ -7,6 +7,8 @@ import { absent, codeOf, failed, messageOf, ok, timeoutMs, warning, type Check }
 
 const startsItsOwn = 'kinora dev starts its own'
 
+const preparedFix =
+  'use PgBouncer 1.21 or later with max_prepared_statements = 200, or its session mode, or let DATABASE_URL lead to PostgreSQL itself'
 const databaseFixes: Record<string, string> = {
   ECONNREFUSED: 'start PostgreSQL, or correct the host and port in DATABASE_URL',
   ENOTFOUND: 'correct the host in DATABASE_URL',
@@ -15,21 +17,25 @@ const databaseFixes: Record<string, string> = {
   // Codes of PostgreSQL: invalid password, no entry in pg_hba.conf or no such role, no such database.
   '28P01': 'correct DATABASE_PASSWORD, or the password in DATABASE_URL',
   '28000': 'correct the user in DATABASE_URL, or allow it in pg_hba.conf',
+  // Codes of a pooler: a refused timeout, and prepared statements that it does not know.
+  '08P01': 'set DATABASE_DIRECT_URL to the address of PostgreSQL itself: DATABASE_URL leads to a pooler',
+  '26000': preparedFix,
+  '42P05': preparedFix,
   '3D000': 'create the database (createdb), or correct its name in DATABASE_URL',
 }
 const serverMajorMin = 15
 /** Expiry and leases compare the clocks of several machines. */
 const clockSkewMsMax = 5_000
 
-export const postgres = async (url: string | undefined): Promise<Check> => {
+export const postgres = async (
+  settings: Parameters<typeof inspectDatabase>[0] | undefined,
+): Promise<Check> => {
   const name = 'PostgreSQL'
-  if (url === undefined || url === '') return absent(name, `DATABASE_URL is not set; ${startsItsOwn}`)
+  if (settings === undefined) return absent(name, `DATABASE_URL is not set; ${startsItsOwn}`)
   try {
     const beganAtMs = Date.now()
-    const { migrationProblem, loggingFixes, serverMajor, now } = await inspectDatabase(
-      { DATABASE_URL: url },
-      timeoutMs,
-    )
+    const state = await inspectDatabase(settings, timeoutMs)
+    const { migrationProblem, loggingFixes, serverMajor, now, timeoutFixes } = state
     // The time of the server lies between the two, unless a clock is wrong.
     const clockSkewMs = Math.max(beganAtMs - now.getTime(), now.getTime() - Date.now(), 0)
     if (serverMajor < serverMajorMin)
@@ -41,6 +47,20 @@ export const postgres = async (url: string | undefined): Promise<Check> => {
         name,
         `its clock differs from that of this machine by ${seconds} s`,
         'apt-get install chrony',
+      )
+    }
+    if (!state.hearsNotifications) {
+      const fix =
+        settings.DATABASE_DIRECT_URL === undefined
+          ? 'set DATABASE_DIRECT_URL to the address of PostgreSQL itself'
+          : 'let DATABASE_DIRECT_URL lead to PostgreSQL itself'
+      return failed(name, 'notifications do not arrive: a pooler in transaction mode drops them', fix)
+    }
+    if (timeoutFixes.length > 0) {
+      return warning(
+        name,
+        'statements behind the pooler have no timeouts',
+        `${timeoutFixes.join(' ')} Then restart the pooler`,
       )
     }
     if (loggingFixes.length > 0) {
@@ -70,14 +90,17 @@ export const redis = async (url: string | undefined): Promise<Check> => {
 }
 
 export const restate = async (
-  adminUrl: string | undefined,
-  ingressUrl: string | undefined,
+  adminUrls: string[] | undefined,
+  ingressUrls: string[] | undefined,
 ): Promise<Check> => {
-  if (adminUrl === undefined || ingressUrl === undefined) {
+  if (adminUrls === undefined || ingressUrls === undefined) {
     return absent('Restate', `RESTATE_ADMIN_URL and RESTATE_INGRESS_URL are not set; ${startsItsOwn}`)
   }
   try {
-    for (const address of [`${adminUrl}/health`, `${ingressUrl}/restate/health`]) {
+    for (const address of [
+      ...adminUrls.map((url) => `${url.trim()}/health`),
+      ...ingressUrls.map((url) => `${url.trim()}/restate/health`),
+    ]) {
       const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) })
       await response.body?.cancel()
       if (!response.ok) throw new Error(`${address} responded with ${response.status}`)

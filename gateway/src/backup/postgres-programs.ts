@@ -3,6 +3,8 @@ import { execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 
+import { hostUrlsOf, splitPassword } from '../platform/hosts/database-url.ts'
+
 const run = promisify(execFile)
 
 export interface PostgresProgram {
@@ -46,12 +48,16 @@ export const findProgram = async (
 }
 
 /** The connection for programs of PostgreSQL. The password is not an argument, because other users can see arguments. */
-const connectionOf = (databaseUrl: string): { url: string; password: Record<string, string> } => {
-  const url = URL.parse(databaseUrl)
-  if (url === null || url.password === '') return { url: databaseUrl, password: {} }
-  const password = decodeURIComponent(url.password)
-  url.password = ''
-  return { url: url.href, password: { PGPASSWORD: password } }
+const connectionOf = (databaseUrl: string): { url: string; environment: Record<string, string> } => {
+  const { url, password } = splitPassword(databaseUrl)
+  return {
+    url,
+    environment: {
+      ...(password !== undefined && { PGPASSWORD: password }),
+      // Of several hosts, the primary.
+      ...(hostUrlsOf(url).length > 1 && { PGTARGETSESSIONATTRS: 'read-write' }),
+    },
+  }
 }
 
 const linesInError = 10
@@ -67,9 +73,9 @@ export const runProgram = async (
     onLine?: (line: string) => void
   },
 ): Promise<void> => {
-  const { url, password } = connectionOf(databaseUrl)
+  const { url, environment } = connectionOf(databaseUrl)
   const child = spawn(path, [...parameters, '--no-password', `--dbname=${url}`], {
-    env: { ...options.environment, ...password, PGAPPNAME: 'kinora-backup' },
+    env: { ...options.environment, ...environment, PGAPPNAME: 'kinora-backup' },
     stdio: ['ignore', 'ignore', 'pipe'],
     signal: options.signal,
   })

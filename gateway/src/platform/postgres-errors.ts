@@ -1,4 +1,5 @@
 /** The errors of the database that callers distinguish. */
+import { NoPrimary } from './hosts/primary-finder.ts'
 
 /** A statement exceeded the timeout of its transaction. */
 export class StatementTimeout extends Error {
@@ -38,6 +39,7 @@ export const isUnanswered = (error: unknown): boolean => unanswered.test(message
 /** The database cannot be used now: unreachable, shut down, full, or not answering. */
 export const isDatabaseUnavailable = (error: unknown): boolean =>
   error instanceof DatabaseStalled ||
+  error instanceof NoPrimary ||
   networkCode.test(codeOf(error)) ||
   serverCode.test(codeOf(error)) ||
   isUnanswered(error) ||

@@ -1,5 +1,7 @@
 import pg from 'pg'
 
+import { hostUrlsOf } from './hosts/database-url.ts'
+import { findPrimaryOf, type PrimaryFinder } from './hosts/primary-finder.ts'
 import type { Log } from './log.ts'
 import { observePool } from './metrics/pool-metrics.ts'
 import {
@@ -27,7 +29,15 @@ export interface Database {
 }
 
 export interface PostgresSettings {
+  /** It may name several hosts, of which one is the primary. */
   url: string
+  /**
+   * Leads to the server itself, for what needs a session: notifications and locks. With it, `url` may lead to a pooler, which
+   * refuses timeouts at the start of a connection: the role of the database has them.
+   */
+  directUrl?: string | undefined
+  /** Also without the limits that the role has. */
+  isUnlimited?: boolean
   connectionsMax: number
   /** How PostgreSQL names the connections of this process, for example in pg_stat_activity. */
   connectionName?: string
@@ -124,6 +134,14 @@ const databaseOn = (connection: pg.Pool | pg.PoolClient, statementTimeoutMs: num
     connection.query({ ...prepared(text, values), ...queryTimeoutOf(statementTimeoutMs) }),
 })
 
+/** A class of clients, because the pool decides when it connects. */
+const clientsOf = (primary: PrimaryFinder) =>
+  class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, connectionString: primary.current() })
+    }
+  }
+
 export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres => {
   const {
     connectionName = 'kinora',
@@ -131,32 +149,54 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     lockTimeoutMs = 0,
     statementTimeoutMs = 0,
   } = settings
+  const open = new Set<pg.ClientBase>()
+  /** Closes the connections to a host that is no longer the primary. Their queries fail. */
+  const onMove = () => {
+    for (const client of open) (client as pg.Client).connection.stream.destroy()
+  }
+  const warnOfMove = (fields: object, event: 'postgres.primary-changed') => log.warn(fields, event)
+  const primary = findPrimaryOf(settings.url, warnOfMove, onMove)
+  const direct =
+    settings.directUrl === undefined ? primary : findPrimaryOf(settings.directUrl, warnOfMove, onMove)
+
+  const watchClient = (client: pg.ClientBase) => {
+    open.add(client)
+    // The server may end a connection at any time, also between two queries of a transaction. Its queries fail by
+    // themselves and the pool replaces it; without a listener, for its whole life, the error would end the process.
+    client.on('error', (error) => {
+      primary.doubt()
+      direct.doubt()
+      log.warn({ err: error }, 'postgres.connection-lost')
+    })
+    client.on('end', () => open.delete(client))
+  }
+
   const pool = new pg.Pool({
-    connectionString: settings.url,
+    Client: clientsOf(primary),
     max: settings.connectionsMax,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: idleMsMax,
-    lock_timeout: lockTimeoutMs,
-    statement_timeout: statementTimeoutMs,
+    ...(settings.directUrl === undefined && {
+      lock_timeout: lockTimeoutMs,
+      statement_timeout: statementTimeoutMs,
+    }),
+    ...(settings.isUnlimited === true && { options: '-c statement_timeout=0 -c lock_timeout=0' }),
     application_name: connectionName,
   })
   const stopObserving = observePool(pool)
-  // The server may end a connection at any time, also between two queries of a transaction. Its queries fail by
-  // themselves and the pool replaces it; without a listener, for its whole life, the error would end the process.
-  pool.on('connect', (client) =>
-    client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost')),
-  )
+  pool.on('connect', watchClient)
   // The pool repeats the error of an idle connection.
   pool.on('error', () => undefined)
   const dedicated = new Set<pg.Client>()
 
   const connectClient = async (options: pg.ClientConfig) => {
+    await direct.settle()
     const client = new pg.Client({
-      connectionString: settings.url,
+      connectionString: direct.current(),
       connectionTimeoutMillis: connectTimeoutMs,
       ...options,
     })
-    client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost'))
+    watchClient(client)
     await client.connect()
     return client
   }
@@ -187,8 +227,10 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
   const watched = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     stallDetector.assertResponding()
     try {
+      if (primary.isDoubtful()) await primary.settle()
       return await work()
     } catch (error) {
+      if (error instanceof CommitOutcomeUnknown || isDatabaseUnavailable(error)) primary.doubt()
       stallDetector.observe(error)
       throw error
     }
@@ -334,6 +376,8 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     close: async () => {
       stallDetector.stop()
       stopObserving()
+      primary.stop()
+      direct.stop()
       listeners.clear()
       await Promise.all([...dedicated].map(closeClient))
       await pool.end()
@@ -346,6 +390,6 @@ export const assertUsable = async (postgres: Database, url: string): Promise<voi
   try {
     await postgres.query('select 1')
   } catch (error) {
-    throw unusable(describeService('PostgreSQL', 'DATABASE_URL', url), error)
+    throw unusable(describeService('PostgreSQL', 'DATABASE_URL', ...hostUrlsOf(url)), error)
   }
 }

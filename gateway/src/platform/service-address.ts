@@ -1,18 +1,12 @@
 /** Names a service that this one depends on, so that an operator knows what to check: the address and its setting. */
 
 import { DescribedFailure } from './describe-error.ts'
+import { addressOf } from './hosts/address-of.ts'
 
-/** Only host, port and path, because the rest of a URL may contain a password. */
-const addressOf = (url: string): string | undefined => {
-  const parsed = URL.parse(url)
-  return parsed === null || parsed.host === ''
-    ? undefined
-    : `${parsed.host}${parsed.pathname}`.replace(/\/$/, '')
-}
-
-export const describeService = (name: string, setting: string, url: string): string => {
-  const address = addressOf(url)
-  return address === undefined ? `${name} (${setting})` : `${name} at ${address} (${setting})`
+/** The service may have several URLs. */
+export const describeService = (name: string, setting: string, ...urls: string[]): string => {
+  const addresses = urls.flatMap((url) => addressOf(url) ?? [])
+  return addresses.length === 0 ? `${name} (${setting})` : `${name} at ${addresses.join(', ')} (${setting})`
 }
 
 /** An error whose attempts at several addresses all failed has a code but no message. */

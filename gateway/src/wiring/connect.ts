@@ -109,6 +109,7 @@ export const connectMigrated = async (
   const postgres = connectPostgres(
     {
       url: config.DATABASE_URL,
+      directUrl: config.DATABASE_DIRECT_URL,
       connectionsMax,
       ...(running !== undefined && { connectionName: connectionNameOf(running) }),
       connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
@@ -153,7 +154,7 @@ export const connect = async (config: Config, log: Log, role: RunningRole['role'
   const { liveConfig, providers } = await connectProviders(config, postgres, log)
   limitLabelsTo({ liveConfig, providers })
   const engine = connectEngine(
-    { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
+    { ingressUrls: config.RESTATE_INGRESS_URL, adminUrls: config.RESTATE_ADMIN_URL },
     log,
   )
   const programs = createMediaPrograms(config, log)

@@ -42,7 +42,7 @@ export const runEngineCheck = async (config: Config, log: Log): Promise<EngineCh
   const postgres = await connectMigrated(config, log, { connectionsMax: 2 })
   const { liveConfig, providers } = await connectProviders(config, postgres, log)
   const engine = connectEngine(
-    { ingressUrl: config.RESTATE_INGRESS_URL, adminUrl: config.RESTATE_ADMIN_URL },
+    { ingressUrls: config.RESTATE_INGRESS_URL, adminUrls: config.RESTATE_ADMIN_URL },
     log,
   )
   try {

@@ -5,7 +5,7 @@
 import { pixel } from '../kit/answers.ts'
 import { createAccount, createKey } from '../kit/factories.ts'
 import { startAudioCustomers, type AudioCustomers } from './audio-customers.ts'
-import { modelOf, type FaultStack, type ModelName } from './fault-stack.ts'
+import { modelOf, type WatchedStack, type ModelName } from './fault-stack.ts'
 import { followTask, type Followed } from './follow-task.ts'
 import { createOutages, type Outages } from './outages.ts'
 import { jsonOf, send, type Customer } from './retrying.ts'
@@ -74,7 +74,7 @@ const formOf = (order: Record<string, unknown>): FormData => {
 }
 
 export const startClient = async (
-  { origins, withDatabase }: FaultStack,
+  { origins, withDatabase }: WatchedStack,
   { createsPerSecond, models, openTasksMax }: ClientOptions,
 ): Promise<Client> => {
   runs += 1

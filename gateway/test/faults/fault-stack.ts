@@ -48,7 +48,21 @@ export interface StackChanges {
   isFromSource?: boolean
 }
 
-export interface FaultStack extends AsyncDisposable {
+/** What customers use and the judge reads. */
+export interface WatchedStack {
+  postgres: Pick<PostgresCluster, 'query'>
+  workers: readonly [Part, ...Part[]]
+  vendors: Record<VendorName, VendorPart>
+  /** The media of the service. */
+  mediaStore: MediaStore
+  origins: string[]
+  /** The reasons of processes that ended although no fault has ended them. */
+  crashes: string[]
+  /** Calls back with the product's own access to the database, which must not be open during a fault. */
+  withDatabase: <Result>(work: (postgres: Postgres) => Promise<Result>) => Promise<Result>
+}
+
+export interface FaultStack extends WatchedStack, AsyncDisposable {
   directory: string
   postgres: PostgresCluster
   redis: RedisPart
@@ -56,19 +70,11 @@ export interface FaultStack extends AsyncDisposable {
   /** Also those that were not started. */
   apis: AtLeastTwo
   workers: AtLeastTwo
-  vendors: Record<VendorName, VendorPart>
   /** Only if the stack was started with it. */
   mediaDisk: MediaDisk | undefined
   bucket: BucketPart | undefined
-  /** The media of the service. */
-  mediaStore: MediaStore
-  origins: string[]
   /** The worker that has completed the most tasks: the engine's few connections may all lead to one of them. */
   busiestWorker: () => Promise<Part>
-  /** The reasons of processes that ended although no fault has ended them. */
-  crashes: string[]
-  /** Calls back with the product's own access to the database, which must not be open during a fault. */
-  withDatabase: <Result>(work: (postgres: Postgres) => Promise<Result>) => Promise<Result>
 }
 
 type AtLeastTwo = readonly [Part, Part, ...Part[]]
@@ -95,7 +101,10 @@ export const apiKey = 'vendor-key-of-tests'
 const jobMs = 500
 const source = fileURLToPath(new URL('../../../cli/src/kinora.ts', import.meta.url))
 
-const providersOf = (vendors: Record<VendorName, VendorPart>, given: StackChanges['providerSettings']) => {
+export const providersOf = (
+  vendors: Record<VendorName, VendorPart>,
+  given: StackChanges['providerSettings'],
+) => {
   const common = {
     ...{ kind: 'openai', apiKey, slots: 20_000, pollIntervalMsMin: 250, pollIntervalMsMax: 2_000 },
     // So that only the limits of downloads bound them.

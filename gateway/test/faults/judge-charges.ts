@@ -1,7 +1,7 @@
 /** Compares the ledger with the tasks and the requests of the customers. */
 import { brokenInvariants } from '../kit/ledger.ts'
 import type { Client } from './client.ts'
-import type { FaultStack } from './fault-stack.ts'
+import type { WatchedStack } from './fault-stack.ts'
 import { until } from './part.ts'
 import type { Task } from './read-tasks.ts'
 
@@ -15,7 +15,7 @@ const isPaidOnce = (task: Task) =>
 
 const isOver = ({ state }: Task) => state === 'completed' || state === 'failed'
 
-export const findWronglyCharged = async (stack: FaultStack, client: Client, tasks: Task[]) => {
+export const findWronglyCharged = async (stack: WatchedStack, client: Client, tasks: Task[]) => {
   const charged = await stack.postgres.query<{ accountId: string; count: number }>(
     `select account_id as "accountId", count(*)::int as count from metered_requests
       where account_id = any($1) and captured_micros > 0 group by account_id`,
@@ -39,7 +39,7 @@ export const findWronglyCharged = async (stack: FaultStack, client: Client, task
 }
 
 /** The requests that are neither charged nor released, and the balances with a hold although no task is open. */
-export const findHolds = ({ postgres }: FaultStack, { accountIds }: Client) =>
+export const findHolds = ({ postgres }: WatchedStack, { accountIds }: Client) =>
   postgres.query<{ text: string }>(
     `select concat_ws(' ', id, operation, 'is open') as text from metered_requests
       where account_id = any($1) and outcome = 'open'
@@ -54,7 +54,7 @@ export const findHolds = ({ postgres }: FaultStack, { accountIds }: Client) =>
  * Releases the holds of requests whose process died, as happens when their lease has expired, five minutes later. The
  * leases end now instead, and a worker that starts releases them.
  */
-export const releaseHolds = async (stack: FaultStack, client: Client): Promise<void> => {
+export const releaseHolds = async (stack: WatchedStack, client: Client): Promise<void> => {
   const isNoneLeft = (withinMs: number) =>
     until('no hold is left', async () => (await findHolds(stack, client)).length === 0, { withinMs }).then(
       () => true,

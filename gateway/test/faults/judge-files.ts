@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 
 import { findJobOfVideo } from '../../../dev/vendor/job-video.ts'
 import type { Client } from './client.ts'
-import type { FaultStack } from './fault-stack.ts'
+import type { WatchedStack } from './fault-stack.ts'
 import type { Task } from './read-tasks.ts'
 import { send } from './retrying.ts'
 
@@ -29,7 +29,7 @@ const forEachOf = async <Item>(items: Item[], work: (item: Item) => Promise<void
 }
 
 export const findWrongBytes = async (
-  stack: FaultStack,
+  stack: WatchedStack,
   client: Client,
   tasks: Task[],
   /** Undefined if a vendor has forgotten some. */

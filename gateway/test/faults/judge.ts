@@ -1,7 +1,7 @@
 /** Compares what the customers were told with the record, the ledger, the stored files and the books of the vendors. */
 import type { VendorJob } from '../../../dev/vendor/job.ts'
 import type { Client } from './client.ts'
-import type { FaultStack } from './fault-stack.ts'
+import type { WatchedStack } from './fault-stack.ts'
 import { findHolds, findWronglyCharged, releaseHolds } from './judge-charges.ts'
 import { findWrongBytes } from './judge-files.ts'
 import { readTasks, type Task } from './read-tasks.ts'
@@ -54,7 +54,7 @@ const findDuplicateJobs = (jobs: VendorJob[], { creates }: Client) => {
   )
 }
 
-const findStuck = ({ postgres }: FaultStack, { accountIds }: Client) =>
+const findStuck = ({ postgres }: WatchedStack, { accountIds }: Client) =>
   postgres.query<{ text: string }>(
     `select concat_ws(' ', task_id, provider, stage, 'run', run, 'submits', submits,
               case when outcome_unknown_since is not null then 'outcome unknown' end,
@@ -72,7 +72,7 @@ const findStuck = ({ postgres }: FaultStack, { accountIds }: Client) =>
     [accountIds],
   )
 
-const findBrokenStreams = async ({ postgres }: FaultStack, { followed, accountIds }: Client) => {
+const findBrokenStreams = async ({ postgres }: WatchedStack, { followed, accountIds }: Client) => {
   const rows = await postgres.query<{ taskId: string; ids: number[] }>(
     `select e.task_id as "taskId", array_agg(e.id::int order by e.id) as ids
        from task_events e join video_tasks t on t.day = e.day and t.id = e.task_id
@@ -90,7 +90,7 @@ const findBrokenStreams = async ({ postgres }: FaultStack, { followed, accountId
 const examplesMax = 3
 
 export const judge = async (
-  stack: FaultStack,
+  stack: WatchedStack,
   client: Client,
   {
     crashes = [],

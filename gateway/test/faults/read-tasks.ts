@@ -1,6 +1,6 @@
 /** The tasks of the customers, with their money and their file. */
 import type { Client } from './client.ts'
-import type { FaultStack } from './fault-stack.ts'
+import type { WatchedStack } from './fault-stack.ts'
 
 export interface Task {
   id: string
@@ -15,7 +15,7 @@ export interface Task {
   releases: number
 }
 
-export const readTasks = ({ postgres }: FaultStack, { accountIds }: Client) =>
+export const readTasks = ({ postgres }: WatchedStack, { accountIds }: Client) =>
   postgres.query<Task & Record<string, unknown>>(
     `select t.id, t.account_id as "accountId", t.video_order ->> 'prompt' as prompt, t.state, t.error_code as error,
             m.storage_key as "storageKey", encode(m.sha256, 'hex') as sha256,

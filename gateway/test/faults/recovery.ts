@@ -1,6 +1,6 @@
 /** Measures how fast the service recovers after a fault. */
 import type { Client } from './client.ts'
-import type { FaultStack } from './fault-stack.ts'
+import type { WatchedStack } from './fault-stack.ts'
 
 /** The rate of completions is measured over this time. */
 export const windowMs = 3_000
@@ -12,7 +12,7 @@ const shareMin = 0.8
  * outcome, and is looked up for two minutes, can be left out.
  */
 export const haveEnded = async (
-  { postgres }: FaultStack,
+  { postgres }: WatchedStack,
   { creates, accountIds }: Client,
   beforeMs: number,
   { withUnknown = true } = {},
@@ -28,7 +28,7 @@ export const haveEnded = async (
 }
 
 const countCompleted = async (
-  { postgres }: FaultStack,
+  { postgres }: WatchedStack,
   { accountIds }: Client,
   fromMs: number,
   toMs: number,
@@ -43,12 +43,12 @@ const countCompleted = async (
 }
 
 /** The tasks completed in the window before this time. */
-export const countBefore = (stack: FaultStack, client: Client, atMs: number): Promise<number> =>
+export const countBefore = (stack: WatchedStack, client: Client, atMs: number): Promise<number> =>
   countCompleted(stack, client, atMs - windowMs, atMs)
 
 /** Whether the rate of completions since the repair is what it was before the fault, in the window that ends now. */
 export const isRateBack = async (
-  stack: FaultStack,
+  stack: WatchedStack,
   client: Client,
   completedBefore: number,
   repairedAtMs: number,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { startClient, type Client, type ClientOptions } from './client.ts'
-import type { FaultStack, ModelName } from './fault-stack.ts'
+import type { FaultStack, ModelName, WatchedStack } from './fault-stack.ts'
 import { judge, type Damage } from './judge.ts'
 import { until } from './part.ts'
 import { countBefore, haveEnded, isRateBack, windowMs } from './recovery.ts'
@@ -72,7 +72,7 @@ export const damageNames: Record<keyof Damage, string> = {
   brokenStreams: 'broken streams',
 }
 
-const countCompleted = async ({ postgres }: FaultStack, { accountIds }: Client) => {
+export const countCompleted = async ({ postgres }: WatchedStack, { accountIds }: Client) => {
   const [row] = await postgres.query<{ count: number }>(
     `select count(*)::int as count from video_tasks where state = 'completed' and account_id = any($1)`,
     [accountIds],
@@ -167,7 +167,7 @@ export const causeFault = async (
 }
 
 /** Stops the customers, and waits until their tasks, requests and streams have ended. */
-export const windDown = async (stack: FaultStack, client: Client, withinMs: number): Promise<void> => {
+export const windDown = async (stack: WatchedStack, client: Client, withinMs: number): Promise<void> => {
   client.stop()
   const stoppedAtMs = Date.now()
   const haveAllEnded = async () => (await haveEnded(stack, client, stoppedAtMs)) && client.audio.isIdle()

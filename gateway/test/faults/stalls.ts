@@ -1,13 +1,13 @@
 /** Finds out whether the simulated vendors or the customers stood still, which would invalidate a run. */
 import { watchStalls } from '../../../dev/vendor/watch-stalls.ts'
-import type { FaultStack } from './fault-stack.ts'
+import type { WatchedStack } from './fault-stack.ts'
 
 /** A machine that is busy delays them by less. */
 const stallMsMax = 3_000
 
 const own = watchStalls()
 
-export const findStalls = async ({ vendors }: FaultStack, sinceMs: number): Promise<string[]> => {
+export const findStalls = async ({ vendors }: WatchedStack, sinceMs: number): Promise<string[]> => {
   const ofVendors = Object.entries(vendors).map(
     async ([name, vendor]) => [`the vendor ${name}`, await vendor.stalls()] as const,
   )

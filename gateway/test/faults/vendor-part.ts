@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { VendorCounts, VendorFaults } from '../../../dev/vendor/control.ts'
 import type { VendorJob } from '../../../dev/vendor/job.ts'
 import type { Stall } from '../../../dev/vendor/watch-stalls.ts'
+import { lineAt, thisMachine, type Place } from '../cluster/machine-line.ts'
 import { createPart, until, type Part } from './part.ts'
 
 export interface VendorPart extends Part {
@@ -22,9 +23,14 @@ const program = fileURLToPath(new URL('../../../dev/vendor/main.ts', import.meta
 
 export const createVendorPart = (
   name: string,
-  { port, logDirectory, arguments: more }: { port: number; logDirectory: string; arguments: string[] },
+  {
+    port,
+    logDirectory,
+    arguments: more,
+    place = thisMachine,
+  }: { port: number; logDirectory: string; arguments: string[]; place?: Place },
 ): VendorPart => {
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${place.address}:${port}`
   const ask = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`${url}/_vendor/${path}`, { ...init, signal: AbortSignal.timeout(30_000) })
     const text = await response.text()
@@ -33,7 +39,10 @@ export const createVendorPart = (
   }
   const part = createPart({
     name,
-    line: [process.execPath, program, '--port', String(port), ...more],
+    line: lineAt(place, [
+      ...([process.execPath, program, '--host', place.address, '--port', String(port)] as const),
+      ...more,
+    ]),
     environment: { PATH: process.env['PATH'] },
     logDirectory,
     untilReady: () => until(`${name} listens`, async () => (await ask('counts')) !== undefined),

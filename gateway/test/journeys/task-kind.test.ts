@@ -238,7 +238,7 @@ const findResting = async (taskId: string) => {
 
 /** The engine pauses an invocation only once a try that is running has ended. */
 const pause = async (invocationId: string) => {
-  const answer = await fetch(`${started.urls.adminUrl}/invocations/${invocationId}/pause`, {
+  const answer = await fetch(`${started.urls.adminUrls[0]}/invocations/${invocationId}/pause`, {
     method: 'PATCH',
   })
   expect(answer.ok).toBe(true)

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
+import { endingWithUs } from '../../../cli/src/dev/foreign-process.ts'
+import { lineAt, thisMachine, type Place } from '../cluster/machine-line.ts'
 import { reservePorts } from './reserve-ports.ts'
 
 const run = promisify(execFile)
@@ -20,12 +22,12 @@ export const encryptionKey = 'key-of-tests'
 export const listMax = 250
 
 /** A short interval of the monitor, because every new pool waits for several of its rounds. */
-const createSettings = (directory: string, monitorPort: number, fsid: string) => `[global]
+const createSettings = (directory: string, address: string, monitorPort: number, fsid: string) => `[global]
 fsid = ${fsid}
-mon host = v2:127.0.0.1:${monitorPort}
+mon host = v2:${address}:${monitorPort}
 ms bind msgr1 = false
-public addr = 127.0.0.1
-cluster addr = 127.0.0.1
+public addr = ${address}
+cluster addr = ${address}
 auth allow insecure global id reclaim = false
 paxos propose interval = 0.02
 paxos min wait = 0.01
@@ -87,25 +89,28 @@ export interface Ceph {
   stop: () => Promise<void>
 }
 
-export const startCeph = async (directory: string): Promise<Ceph> => {
+export const startCeph = async (directory: string, place: Place = thisMachine): Promise<Ceph> => {
   await assertInstalled()
   const children: ChildProcess[] = []
   const { s3, monitor } = await reservePorts(directory, ['s3', 'monitor'])
   const fsid = randomUUID()
   for (const folder of ['mon', 'osd', 'run']) await mkdir(join(directory, folder))
-  await writeFile(join(directory, 'ceph.conf'), createSettings(directory, monitor, fsid))
+  await writeFile(join(directory, 'ceph.conf'), createSettings(directory, place.address, monitor, fsid))
   const env = { ...process.env, CEPH_CONF: join(directory, 'ceph.conf') }
-  const ceph = async (program: string, ...parameters: string[]) =>
-    (await run(program, parameters, { env })).stdout
-  const start = (program: string, ...parameters: string[]) => {
-    const child = spawn(program, ['-f', ...parameters], { env, stdio: 'ignore' })
+  const ceph = async (...line: [string, ...string[]]) => {
+    const [program, ...parameters] = lineAt(place, line)
+    return (await run(program, parameters, { env })).stdout
+  }
+  const start = (...[name, ...words]: [string, ...string[]]) => {
+    const [program, ...parameters] = endingWithUs(lineAt(place, [name, '-f', ...words]), 'SIGKILL', env)
+    const child = spawn(program, parameters, { env, stdio: 'ignore' })
     children.push(child)
     return child
   }
   const keyring = join(directory, 'keyring')
   const osdKeyring = join(directory, 'osd.keyring')
   const map = join(directory, 'monmap')
-  const address = `[v2:127.0.0.1:${monitor}]`
+  const address = `[v2:${place.address}:${monitor}]`
   const everything = ['--cap', 'mon', 'allow *']
 
   await ceph('ceph-authtool', '--create-keyring', keyring, '--gen-key', '-n', 'mon.', ...everything)
@@ -125,10 +130,16 @@ export const startCeph = async (directory: string): Promise<Ceph> => {
   await ceph('ceph', 'osd', 'crush', 'add', 'osd.0', '1.0', 'root=default', 'host=localhost')
   const osd = start('ceph-osd', '-i', '0')
   await until('the OSD is up', async () => (await ceph('ceph', 'osd', 'stat')).includes('1 up'), osd)
-  const endpoint = `http://127.0.0.1:${s3}`
+  const endpoint = `http://${place.address}:${s3}`
   let gateway: ChildProcess
   const startGateway = async () => {
-    gateway = start('radosgw', '-n', 'client.admin', '--rgw-frontends', `beast endpoint=127.0.0.1:${s3}`)
+    gateway = start(
+      'radosgw',
+      '-n',
+      'client.admin',
+      '--rgw-frontends',
+      `beast endpoint=${place.address}:${s3}`,
+    )
     await until('the gateway responds', async () => (await fetch(endpoint)).ok, gateway)
   }
   const end = async (child: ChildProcess) => {

@@ -9,7 +9,7 @@ import { createLog } from '../../src/platform/log.ts'
 import { reservePorts } from './reserve-ports.ts'
 
 export interface StartedEngine extends AsyncDisposable {
-  urls: { ingressUrl: string; adminUrl: string }
+  urls: { ingressUrls: string[]; adminUrls: string[] }
   engine: Engine
   /** Where a worker of the test has to serve, and the settings with which it does. */
   workerUrl: string
@@ -31,9 +31,10 @@ export const startEngine = async (): Promise<StartedEngine> => {
       logDirectory: join(directory.path, 'logs'),
     })
   let restate = await start()
-  const engine = connectEngine(restate, createLog({ level: 'silent' }, 'test'))
+  const urls = { ingressUrls: [restate.ingressUrl], adminUrls: [restate.adminUrl] }
+  const engine = connectEngine(urls, createLog({ level: 'silent' }, 'test'))
   return {
-    urls: restate,
+    urls,
     engine,
     workerUrl: `http://127.0.0.1:${ports.worker}`,
     settings: { host: '127.0.0.1', port: ports.worker, allowedHosts: new AllowedHosts([]), identityKeys: [] },

@@ -2,10 +2,9 @@
  * Calls the engine. The database is complete without the engine, so these calls are hints that may be lost, and senders do
  * not wait for their effect.
  */
-import { Pool } from 'undici'
-
 import type { Log } from '../log.ts'
 import { describeService, unusable } from '../service-address.ts'
+import { createNodes, type Nodes } from './nodes.ts'
 import { runKey, type Run } from './run-key.ts'
 
 export interface Engine {
@@ -32,28 +31,25 @@ export interface Engine {
 
 const wakeEveryMs = 100
 
-export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }, log: Log): Engine => {
-  const ingress = new Pool(settings.ingressUrl, {
-    connections: 32,
-    headersTimeout: 15_000,
-    bodyTimeout: 15_000,
-  })
-  const admin = new Pool(settings.adminUrl, { connections: 2, headersTimeout: 30_000, bodyTimeout: 30_000 })
+/** Each URL of the list leads to another node, or to a proxy in front of them. */
+export const connectEngine = (settings: { ingressUrls: string[]; adminUrls: string[] }, log: Log): Engine => {
+  const ingress = createNodes(settings.ingressUrls, { connections: 32, timeoutMs: 15_000 })
+  const admin = createNodes(settings.adminUrls, { connections: 2, timeoutMs: 30_000 })
   const wakeUps = new Map<string, { atMs: number; timer: NodeJS.Timeout | undefined }>()
 
   const services = new Map([
-    [ingress, describeService('Restate', 'RESTATE_INGRESS_URL', settings.ingressUrl)],
-    [admin, describeService('Restate', 'RESTATE_ADMIN_URL', settings.adminUrl)],
+    [ingress, describeService('Restate', 'RESTATE_INGRESS_URL', ...settings.ingressUrls)],
+    [admin, describeService('Restate', 'RESTATE_ADMIN_URL', ...settings.adminUrls)],
   ])
 
   const call = async (
-    pool: Pool,
+    nodes: Nodes,
     method: 'GET' | 'POST' | 'PATCH',
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<string> => {
-    const service = services.get(pool) ?? 'Restate'
+    const service = services.get(nodes) ?? 'Restate'
     const request = {
       method,
       path,
@@ -64,12 +60,10 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }
-    const response = await pool.request(request).catch((error: unknown) => {
+    const { status, text } = await nodes.request(request).catch((error: unknown) => {
       throw unusable(service, error)
     })
-    const text = await response.body.text()
-    if (response.statusCode >= 300)
-      throw new Error(`${service} answered ${response.statusCode} to ${method} ${path}`)
+    if (status >= 300) throw new Error(`${service} answered ${status} to ${method} ${path}`)
     return text
   }
 
@@ -159,7 +153,7 @@ export const connectEngine = (settings: { ingressUrl: string; adminUrl: string }
       await call(admin, 'PATCH', `/invocations/${id}/kill`)
     },
     close: async () => {
-      await Promise.all([ingress.destroy(), admin.destroy()])
+      await Promise.all([ingress.close(), admin.close()])
     },
   }
 }

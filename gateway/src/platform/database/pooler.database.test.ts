@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+
+import { createDatabase } from '../../../test/kit/database.ts'
+import { createLog } from '../log.ts'
+import { connectPostgres } from '../postgres.ts'
+import { findTimeoutFixes, hearsNotifications } from './pooler-store.ts'
+
+test('notifications arrive without a pooler, and a role without timeouts is found', async () => {
+  await using database = await createDatabase()
+  expect(await hearsNotifications(database.postgres)).toBe(true)
+  expect(await findTimeoutFixes(database.postgres)).toEqual([
+    expect.stringMatching(/^alter role \w+ set statement_timeout = '10s';$/),
+    expect.stringMatching(/^alter role \w+ set lock_timeout = '5s';$/),
+  ])
+  const limited = connectPostgres(
+    { url: database.url, connectionsMax: 1, statementTimeoutMs: 1_000, lockTimeoutMs: 1_000 },
+    createLog({ level: 'silent' }, 'test'),
+  )
+  expect(await findTimeoutFixes(limited)).toEqual([])
+  await limited.close()
+})
