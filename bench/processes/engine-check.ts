@@ -55,7 +55,10 @@ export const measureCheck = async ({ tasks, withRun, checks }: CheckOptions): Pr
   await using bench = await startBenchStack({ processes: { apis: 1, workers: 0 } })
   const { stack } = bench
   const log = createLog({ level: 'silent' }, 'bench')
-  const engine = connectEngine(stack.restate, log)
+  const engine = connectEngine(
+    { ingressUrls: [stack.restate.ingressUrl], adminUrls: [stack.restate.adminUrl] },
+    log,
+  )
   const steps = createRunningSteps()
   let end = () => {}
   const ended = new Promise<void>((resolve) => {

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
 
 type Response = Pick<ServerResponse, 'destroyed' | 'writableNeedDrain' | 'write'>
 
-export interface CommentedStream {
+interface CommentedStream {
   /** Something else was written, so the next comment is needed later. */
   noteWrite: () => void
   stop: () => void
