@@ -4,9 +4,12 @@ import type { LifeFigures } from '../../bench/life.ts'
 import type { Figures } from '../../bench/measure/figures.ts'
 import { median } from '../../bench/measure/figures.ts'
 import { mediansOf } from '../../bench/measure/rounds.ts'
+import type { MediaFigures } from '../../bench/media.ts'
+import type { SteadyFigures } from '../../bench/processes/steady.ts'
 import type { RecordSizeFigures } from '../../bench/record-size.ts'
 import { readResult } from '../../bench/report/results.ts'
 import type { RequestFigures } from '../../bench/requests.ts'
+import type { WaitingFigures } from '../../bench/waiting/waiting.ts'
 
 /** A number with its unit and where it comes from. */
 export interface Fact {
@@ -58,20 +61,6 @@ export const assumed = {
   diskPrice: { what: 'disks of a database', value: 0.12, unit: 'USD per GB and month', source: 'the same' },
 } satisfies Record<string, Fact>
 
-/** Written by benchmarks whose figures may not have been recorded yet. */
-interface MediaFigures {
-  store: string
-  empty: Figures[]
-  results: { megabytes: number; sizeBytes: number; rounds: { kinora: Figures[] } }[]
-}
-interface WaitingFigures {
-  memory: Record<'streams' | 'polls', { resident: number }>
-}
-interface SteadyFigures {
-  workers: number
-  task: Figures[]
-}
-
 const recorded = <Content>(name: string): Content => {
   const result = readResult<Content>(name)
   if (result === undefined)
@@ -104,22 +93,10 @@ const ofPoll = (process: Process): Fact => ({
   ...{ unit: 'ms', source: byInFlight },
 })
 
-const media = readResult<MediaFigures[]>('media')?.figures.find(({ store }) => store === 's3')
-const resultOf8Mb = media?.results.find(({ megabytes }) => megabytes === assumed.resultMegabytes.value)
-
-/** The worker and its programs. */
-const mediaMsPerMb = (): number => {
-  const workerMs = (rounds: Figures[]) =>
-    median(rounds.map(({ worker = 0, programs = 0 }) => worker + programs))
-  if (media === undefined || resultOf8Mb === undefined) return Number.NaN
-  return (workerMs(resultOf8Mb.rounds.kinora) - workerMs(media.empty)) / (resultOf8Mb.sizeBytes / 1e6)
-}
-
-/** Without a recorded figure, with which no plan would be possible. */
-const assumedMedia: Fact = {
-  what: 'result in S3, worker and its programs, for each MB',
-  ...{ value: 5, unit: 'ms', source: 'not recorded; the check of the packets alone takes 1 ms' },
-}
+const media = recorded<MediaFigures>('media-s3')
+const largeResult = media.results.find(({ megabytes }) => megabytes === assumed.resultMegabytes.value)
+if (largeResult === undefined) throw new Error('docs/performance/media-s3.json has no results of this size')
+const msOfWorker = (rounds: Figures[]) => median(rounds.map(({ worker = 0 }) => worker))
 
 const size = readResult<RecordSizeFigures>('record-size')?.figures
 const stayingBytes = (video: Figures) => (video['ledger_entries'] ?? 0) + (video['usage_entries'] ?? 0)
@@ -151,9 +128,11 @@ export const measured = {
     what: 'tasks in flight that one worker on two processors polls in time',
     ...{ value: most.tasks, unit: '', source: byInFlight },
   },
-  mediaOfWorker: Number.isFinite(mediaMsPerMb())
-    ? { ...assumedMedia, value: mediaMsPerMb(), source: '`npm run bench -- media`' }
-    : assumedMedia,
+  mediaOfWorker: {
+    what: 'result in S3, worker, for each MB',
+    value: (msOfWorker(largeResult.rounds.kinora) - msOfWorker(media.empty)) / (largeResult.sizeBytes / 1e6),
+    ...{ unit: 'ms', source: '`npm run bench -- media`' },
+  },
   recordBytes: {
     what: 'rows of a video that are deleted with it, with their indexes',
     ...sizeOf(({ video }) => (video['total'] ?? 0) - stayingBytes(video), 6),
@@ -185,6 +164,6 @@ export const alsoMeasured: Fact[] = [
       ]),
   ...(steady ?? []).map((figures) => ({
     what: `life of a task beside ${figures.workers} workers, all processes`,
-    ...{ value: msOfTask(figures), unit: 'ms', source: '`npm run bench -- processes-steady`' },
+    ...{ value: msOfTask(figures), unit: 'ms', source: '`npm run bench -- processes/steady`' },
   })),
 ]
