@@ -35,10 +35,10 @@ const database: Control[] = [
     without: {
       mutation: {
         file: 'platform/postgres.ts',
-        find: `pool.on('connect', (client) =>
-    client.on('error', (error) => log.warn({ err: error }, 'postgres.connection-lost')),
-  )`,
-        replace: '',
+        find: `client.on('error', (error) => {
+      primary.doubt()`,
+        replace: `client.on('no error', (error) => {
+      primary.doubt()`,
       },
     },
     expected: 'crashed',
