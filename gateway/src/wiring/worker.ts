@@ -149,7 +149,7 @@ export const wireWorker = async (config: Config, log: Log) => {
     },
     wakeDispatcher: wake.dispatcher,
     announce: pubsub.publish,
-    onSlotFreed: createFillSlot({ database: postgres, wakeDispatcher: wake.dispatcher, log }),
+    onSlotFreed: createFillSlot({ database: postgres, wakeDispatcher: wake.dispatcher, stopping, log }),
     wakePoller: wake.poller,
     discardJob: discardJob({ postgres, providers }),
     portraitsOf: (characterIds) => portraitsOf(postgres, characterIds),

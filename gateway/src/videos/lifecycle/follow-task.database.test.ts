@@ -35,18 +35,26 @@ const addEvent = (taskId: string, id: number, kind: TaskEvent['kind'] = 'progres
 const startProcess = async () => {
   const statements = { looks: 0, looksEnded: 0, reads: 0, readsEnded: 0, tasksRead: 0 }
   let failing: 'look' | 'read' | undefined
+  const held = new Map<'look' | 'read', Promise<void>>()
   let notify: (ids: string[]) => void = () => undefined
   const database: Database = {
     query: (text, values = []) => {
       const isLook = text.includes('pg_snapshot_xmin')
       statements[isLook ? 'looks' : 'reads'] += 1
       if (!isLook) statements.tasksRead += (values[1] as string[]).length
-      const isFailing = failing === (isLook ? 'look' : 'read')
+      const statement = isLook ? 'look' : 'read'
+      const isFailing = failing === statement
       if (isFailing) failing = undefined
-      const result: ReturnType<Database['query']> = isFailing
-        ? Promise.reject(new Error('failure of the test'))
-        : shared.postgres.query(text, values)
-      return result.finally(() => {
+      const hold = held.get(statement)
+      held.delete(statement)
+      const answer = async () => {
+        // What it reads, it reads before it is held.
+        const result = isFailing ? undefined : await shared.postgres.query(text, values)
+        await hold
+        if (result === undefined) throw new Error('failure of the test')
+        return result
+      }
+      return answer().finally(() => {
         statements[isLook ? 'looksEnded' : 'readsEnded'] += 1
       }) as never
     },
@@ -64,6 +72,12 @@ const startProcess = async () => {
     notify: (ids: string[]) => notify(ids),
     /** Until all reads that were requested have ended. */
     untilRead: () => expect.poll(() => statements.reads - statements.readsEnded).toBe(0),
+    /** Holds the response to the next statement until the returned function is called. */
+    holdNext: (statement: 'look' | 'read') => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held.set(statement, promise)
+      return resolve
+    },
     failNext: (statement: 'look' | 'read') => {
       failing = statement
     },
@@ -152,6 +166,42 @@ test('every watcher gets each event after its own once, in order, although a rea
   expect([watched.received, later]).toEqual([[], []])
   await process.look()
   await expect.poll(() => [watched.received, later]).toEqual([[1, 2, 3], [3]])
+})
+
+test('a read that fails while a look is under way is made again', async () => {
+  await using process = await startProcess()
+  const watched = watchOne(process)
+  await process.look()
+  await process.untilRead()
+  await addEvent(watched.id, 1, 'completed')
+  process.failNext('read')
+  const failRead = process.holdNext('read')
+  await process.look()
+  const endLook = process.holdNext('look')
+  const { looks, readsEnded } = process.statements
+  vi.advanceTimersByTime(lookEveryMs)
+  expect(process.statements.looks).toBe(looks + 1)
+  failRead()
+  await expect.poll(() => process.statements.readsEnded).toBe(readsEnded + 1)
+  endLook()
+  await expect.poll(() => process.statements.looksEnded).toBe(looks + 1)
+  await process.look()
+  await expect.poll(() => watched.received).toEqual([1])
+})
+
+test('a watcher that comes during a read for another one gets the earlier events too', async () => {
+  await using process = await startProcess()
+  const watched = watchOne(process, 2)
+  await process.untilRead()
+  for (let id = 1; id <= 3; id += 1) await addEvent(watched.id, id)
+  const endRead = process.holdNext('read')
+  process.notify([watched.id])
+  const { reads } = process.statements
+  const later: number[] = []
+  process.watch(watched, 0, ({ id }) => later.push(id))
+  expect(process.statements.reads).toBe(reads)
+  endRead()
+  await expect.poll(() => [watched.received, later]).toEqual([[3], [1, 2, 3]])
 })
 
 test('after a loss of the connection for notifications, one statement finds what has changed', async () => {

@@ -93,13 +93,16 @@ export const createFollow = async (
   const watchers = new Map<string, Set<Watcher>>()
   let requested = new Set<string>()
   let reading: Promise<void> | undefined
-  /** Up to where changes were found; undefined if all watched tasks must be read once. */
+  /** Events may have been missed, so the next look reads all watched tasks. */
+  let isUncertain = true
+  /** Up to where changes were found. */
   let position: string | undefined
   let looking: Promise<void> | undefined
 
-  const deliver = (event: TaskEvent) => {
+  const deliver = (event: TaskEvent, readAfterId: number) => {
     for (const watcher of watchers.get(event.taskId) ?? []) {
-      if (event.id <= watcher.afterId) continue
+      // A watcher that came during the read and lacks earlier events has requested a read of its own.
+      if (event.id <= watcher.afterId || watcher.afterId < readAfterId) continue
       watcher.afterId = event.id
       watcher.onEvent(event)
     }
@@ -114,7 +117,8 @@ export const createFollow = async (
         : [{ day: first.day, taskId, afterId: Math.min(...each.map(({ afterId }) => afterId)) }]
     })
     if (wanted.length === 0) return
-    for (const event of await findEvents(database, wanted)) deliver(event)
+    const readAfter = new Map(wanted.map(({ taskId, afterId }) => [taskId, afterId]))
+    for (const event of await findEvents(database, wanted)) deliver(event, readAfter.get(event.taskId) ?? 0)
   }
 
   /** Reads the requested tasks, and those requested meanwhile, one read at a time. */
@@ -132,7 +136,7 @@ export const createFollow = async (
     if (requested.size === 0) return
     reading ??= readRequested()
       .catch((error: unknown) => {
-        position = undefined
+        isUncertain = true
         log.warn({ err: error }, 'events.read-failed')
       })
       .finally(() => {
@@ -143,14 +147,23 @@ export const createFollow = async (
   }
 
   const findChanges = async () => {
-    const since = position
-    const changes = await findChangedTasks(database, since)
-    position = changes.position
-    requestRead(since === undefined ? watchers.keys() : changes.taskIds)
+    const readsAll = isUncertain
+    // What is missed from here on sets it again, for the next look.
+    isUncertain = false
+    try {
+      const changes = await findChangedTasks(database, readsAll ? undefined : position)
+      // A server that was promoted may not have the latest transactions of the one before it.
+      const hasGoneBack = position !== undefined && BigInt(changes.position) < BigInt(position)
+      position = changes.position
+      requestRead(readsAll || hasGoneBack ? watchers.keys() : changes.taskIds)
+    } catch (error) {
+      isUncertain ||= readsAll
+      throw error
+    }
   }
   const look = () => {
     // A watcher that comes later reads its task itself.
-    if (watchers.size === 0) position = undefined
+    if (watchers.size === 0) isUncertain = true
     else {
       looking ??= findChanges()
         .catch((error: unknown) => log.warn({ err: error }, 'events.read-failed'))
@@ -162,8 +175,10 @@ export const createFollow = async (
 
   const subscription = await pubsub.subscribe((ids) => {
     onChange(ids)
-    if (ids.length === 0) look()
-    else requestRead(ids)
+    if (ids.length === 0) {
+      isUncertain = true
+      look()
+    } else requestRead(ids)
   })
   const timer = setInterval(look, lookEveryMs)
 

@@ -29,6 +29,7 @@ test('the end of a task wakes the dispatcher of its provider if a task waits the
   const fillSlot = createFillSlot({
     database: database.postgres,
     wakeDispatcher: (provider) => woken.push(provider),
+    stopping: new AbortController().signal,
     log,
   })
   await enqueue('waited', -60)
@@ -42,6 +43,7 @@ test('a task that was accepted a moment ago wakes the dispatcher only if it stil
   const fillSlot = createFillSlot({
     database: database.postgres,
     wakeDispatcher: (provider) => woken.push(provider),
+    stopping: new AbortController().signal,
     log,
   })
   await enqueue('new', 0)
@@ -54,8 +56,23 @@ test('the dispatcher is woken if nobody knows whether a task waits', async () =>
   const fillSlot = createFillSlot({
     database: { query: () => Promise.reject(new Error('the database is down')) },
     wakeDispatcher: (provider) => woken.push(provider),
+    stopping: new AbortController().signal,
     log,
   })
   fillSlot('any')
   await expect.poll(() => woken).toEqual(['any'])
+})
+
+test('a worker that stops wakes the dispatcher instead of asking later', async () => {
+  const woken: string[] = []
+  const stop = new AbortController()
+  const fillSlot = createFillSlot({
+    database: database.postgres,
+    wakeDispatcher: (provider) => woken.push(provider),
+    stopping: stop.signal,
+    log,
+  })
+  stop.abort()
+  fillSlot('any')
+  expect(woken).toEqual(['any'])
 })

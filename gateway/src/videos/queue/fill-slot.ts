@@ -15,10 +15,13 @@ const startedWithinMs = 200
 export const createFillSlot = ({
   database,
   wakeDispatcher,
+  stopping,
   log,
 }: {
   database: Database
   wakeDispatcher: (provider: string) => void
+  /** Aborted when this process begins to stop: from then on it leaves no question for later. */
+  stopping: AbortSignal
   log: Log
 }): ((provider: string) => void) => {
   const asksAgain = new Set<string>()
@@ -37,7 +40,14 @@ export const createFillSlot = ({
       fillSlot(provider)
     }, startedWithinMs).unref()
   }
+  stopping.addEventListener('abort', () => {
+    for (const provider of asksAgain) wakeDispatcher(provider)
+  })
   const fillSlot = (provider: string): void => {
+    if (stopping.aborted) {
+      wakeDispatcher(provider)
+      return
+    }
     findQueue(provider).then(
       (queue) => {
         if (queue?.hasWaited === true) wakeDispatcher(provider)
