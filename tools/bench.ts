@@ -1,7 +1,7 @@
 /**
  * Runs the benchmarks, all or those that are named, and updates docs/performance.md.
  *
- *   npm run bench                       everything, about an hour
+ *   npm run bench                       everything, some hours; needs Ceph
  *   npm run bench -- requests life      some of them
  *   npm run bench -- --quick            only the counts of statements, row writes and invocations, as in CI
  *   npm run bench -- --short requests   a moment of each, to see that it works; the figures are not kept

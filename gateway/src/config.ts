@@ -604,7 +604,7 @@ export const settings = {
     default: '48',
     isLimit: true,
     description:
-      "Results that a worker downloads at once, with those that wait for a moment until a download ends. Each occupies a slot of the engine, so the number of all workers together must stay below the engine's limit of concurrent invocations.",
+      "Results that a worker downloads at once, with those that wait for a moment until a download ends. Up to eight of them share a slot of the engine, but each may need its own, so the number of all workers together must stay below the engine's limit of concurrent invocations.",
   }),
   LIMIT_DOWNLOADS_PER_PROVIDER: setting({
     read: integer(1),

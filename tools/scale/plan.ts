@@ -144,7 +144,7 @@ export const costs = (): { what: string; usd: number; how: string }[] => {
       how: `${taskMs.toFixed(0)} ms × ${100 / assumed.busyShare.value} × ${processorPrice.value} / 3,600,000 ms`,
     },
     {
-      what: `record of ${recordDays} days, request log of ${logDays} days and ledger of a year, on two disks`,
+      what: `rows of tasks for ${recordDays} days, request log of ${logDays} days and ledger of a year, on two disks`,
       usd: (kbMonths * diskPrice.value) / 1e6,
       how: `${kbMonths.toFixed(0)} KB months × ${diskPrice.value} / 1,000,000 KB`,
     },

@@ -43,7 +43,7 @@ export const findCommit = async (revision: string): Promise<string> => {
 }
 
 /** Upgrades begin with the commit that added this migration. */
-const firstMigration = 'gateway/migrations/0036-cells-in-ids.sql'
+const firstMigration = 'gateway/migrations/0031-cells-in-ids.sql'
 
 const findPrevious = async (): Promise<string> => {
   const parent = await findCommit('HEAD^1')

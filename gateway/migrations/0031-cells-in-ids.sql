@@ -1,6 +1,6 @@
 -- The ids that the database makes have the number of the cell, as those of the service have (docs/cells.md).
 
--- The 12 bits after the version of a UUID, and the first digits of the id of an event. `platform/cell.ts` has the same number.
+-- The 12 bits after the version of a UUID, and the first digits of the id of an event. `platform/ids/cell.ts` has the same number.
 create function cell_digits() returns text language sql immutable as $$
   select '000'
 $$;
