@@ -97,10 +97,16 @@ export const connectEngine = (settings: { ingressUrls: string[]; adminUrls: stri
     delayed.set(id, performance.now() + afterMs)
     // A key of its own, because a wake-up that is not delayed must not wait for this one.
     const headers = { 'idempotency-key': 'wake-later' }
-    sendToLoop(loop, key, 'wake', headers, `?delay=${Math.ceil(afterMs)}ms`).catch((error: unknown) => {
-      delayed.delete(id)
-      log.debug({ err: error, loop, key }, 'engine.wake-failed')
-    })
+    sendToLoop(loop, key, 'wake', headers, `?delay=${Math.ceil(afterMs)}ms`).then(
+      (answer) => {
+        // It was merged with an earlier one of another process, which does not cover what this process sends until its own time.
+        if (answer.includes('PreviouslyAccepted')) delayed.delete(id)
+      },
+      (error: unknown) => {
+        delayed.delete(id)
+        log.debug({ err: error, loop, key }, 'engine.wake-failed')
+      },
+    )
   }
 
   return {

@@ -1,8 +1,7 @@
 /** The runs of tasks, as services of the engine. */
-import { setTimeout as pause } from 'node:timers/promises'
-
 import * as restate from '@restatedev/restate-sdk'
 
+import { executeTogether } from './execute-together.ts'
 import { measureInvocation } from './invocation-metrics.ts'
 import { keyOfRuns, type Run } from './run-key.ts'
 import type { RunningSteps } from './running-steps.ts'
@@ -24,8 +23,6 @@ const options = {
   journalRetention: { seconds: 0 },
   idempotencyRetention: { seconds: 0 },
 }
-
-const startAloneEveryMs = 1_000
 
 /** What a call of a run service contains: a run, or several that were started together. */
 export type RunCall<Input extends object> = Run & { others?: Run[] } & Partial<Input>
@@ -50,31 +47,10 @@ export const runService = <Input extends object>(
     const input = rest as unknown as Partial<Input>
     const execute = (each: Run) => measureInvocation(name, () => steps.run(() => work(each, input)))
     if (others.length === 0) return execute({ taskId, run })
-    let executing = others.length + 1
-    const executeOrRestart = async (each: Run) => {
-      try {
-        await execute(each)
-        executing -= 1
-      } catch (error) {
-        executing -= 1
-        await restartAlone(each, error)
-      }
-    }
-    const restartAlone = async (each: Run, error: unknown) => {
-      if (startAlone === undefined) throw error
-      for (;;) {
-        try {
-          return await startAlone(each, input)
-        } catch {
-          // The engine repeats the call once no run of it is executed any more.
-          if (executing === 0 || steps.stopping.aborted) throw error
-        }
-        await pause(startAloneEveryMs)
-      }
-    }
-    const settled = await Promise.allSettled([{ taskId, run }, ...others].map(executeOrRestart))
-    const failed = settled.find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    await executeTogether([{ taskId, run }, ...others], execute, {
+      startAlone: startAlone && ((each) => startAlone(each, input)),
+      stopping: steps.stopping,
+    })
   }
   return restate.service({
     name,
