@@ -163,7 +163,7 @@ export const alsoMeasured: Fact[] = [
         },
       ]),
   ...(steady ?? []).map((figures) => ({
-    what: `life of a task beside ${figures.workers} workers, all processes`,
+    what: `life of a task with ${figures.workers === 1 ? 'one worker' : `${figures.workers} workers`}, all processes`,
     ...{ value: msOfTask(figures), unit: 'ms', source: '`npm run bench -- processes/steady`' },
   })),
 ]
