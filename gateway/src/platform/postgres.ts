@@ -189,10 +189,10 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
   pool.on('error', () => undefined)
   const dedicated = new Set<pg.Client>()
 
-  const connectClient = async (options: pg.ClientConfig) => {
-    await direct.settle()
+  const connectClient = async (options: pg.ClientConfig, finder = direct) => {
+    await finder.settle()
     const client = new pg.Client({
-      connectionString: direct.current(),
+      connectionString: finder.current(),
       connectionTimeoutMillis: connectTimeoutMs,
       ...options,
     })
@@ -215,7 +215,8 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
 
   const stallDetector = createStallDetector(async () => {
     const limit = { connectionTimeoutMillis: probeTimeoutMs, query_timeout: probeTimeoutMs }
-    const client = await connectClient({ application_name: 'kinora-probe', ...limit })
+    // It takes the way of the queries, which may lead through a pooler.
+    const client = await connectClient({ application_name: 'kinora-probe', ...limit }, primary)
     try {
       await client.query('select 1')
     } finally {
