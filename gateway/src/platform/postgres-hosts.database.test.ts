@@ -104,6 +104,23 @@ test('queries and notifications continue on the promoted standby', async () => {
   await postgres.close()
 })
 
+test('while the server has no connection left, those of the pool are used without a search', async () => {
+  const postgres = connectPostgres({ url: pair.url, connectionsMax: 2 }, log)
+  const other = connectPostgres({ url: pair.url.replace(/kinora$/, 'postgres'), connectionsMax: 1 }, log)
+  await Promise.all([isWritable(postgres), isWritable(postgres)])
+  await other.query('alter database kinora allow_connections false')
+  try {
+    // This one is removed from the pool.
+    await expect(
+      postgres.query(`do $$ begin raise exception using errcode = '53300'; end $$`),
+    ).rejects.toMatchObject({ code: '53300' })
+    expect(await isWritable(postgres)).toBe(true)
+  } finally {
+    await other.query('alter database kinora allow_connections true')
+    await Promise.all([postgres.close(), other.close()])
+  }
+})
+
 test('connections to a primary that was replaced are closed, although it still accepts writes', async () => {
   const postgres = connectPostgres({ url: pair.url, connectionsMax: 3 }, log)
   const listening = await postgres.listen('channel', () => undefined)

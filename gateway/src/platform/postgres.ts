@@ -7,6 +7,7 @@ import { observePool } from './metrics/pool-metrics.ts'
 import {
   CommitOutcomeUnknown,
   isDatabaseUnavailable,
+  isOutOfResources,
   isStatementCancelled,
   StatementTimeout,
 } from './postgres-errors.ts'
@@ -231,7 +232,9 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
       if (primary.isDoubtful()) await primary.settle()
       return await work()
     } catch (error) {
-      if (error instanceof CommitOutcomeUnknown || isDatabaseUnavailable(error)) primary.doubt()
+      // A full server is still the primary, and the search would need a new connection while those of the pool work.
+      const mayHaveMoved = isDatabaseUnavailable(error) && !isOutOfResources(error)
+      if (error instanceof CommitOutcomeUnknown || mayHaveMoved) primary.doubt()
       stallDetector.observe(error)
       throw error
     }
@@ -324,6 +327,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
           onNotification(undefined)
         return client
       } catch (error) {
+        if (!isOutOfResources(error)) direct.doubt()
         log.warn({ err: error }, 'postgres.listen-failed')
       }
     }
