@@ -135,11 +135,12 @@ const databaseOn = (connection: pg.Pool | pg.PoolClient, statementTimeoutMs: num
     connection.query({ ...prepared(text, values), ...queryTimeoutOf(statementTimeoutMs) }),
 })
 
-/** A class of clients, because the pool decides when it connects. */
-const clientsOf = (primary: PrimaryFinder) =>
+/** A class of clients, because the pool decides when it connects. The pool does not report a client that still connects. */
+const clientsOf = (primary: PrimaryFinder, onCreate: (client: pg.ClientBase) => void) =>
   class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super({ ...config, connectionString: primary.current() })
+      onCreate(this)
     }
   }
 
@@ -173,7 +174,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
   }
 
   const pool = new pg.Pool({
-    Client: clientsOf(primary),
+    Client: clientsOf(primary, watchClient),
     max: settings.connectionsMax,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: idleMsMax,
@@ -185,7 +186,6 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     application_name: connectionName,
   })
   const stopObserving = observePool(pool)
-  pool.on('connect', watchClient)
   // The pool repeats the error of an idle connection.
   pool.on('error', () => undefined)
   const dedicated = new Set<pg.Client>()
