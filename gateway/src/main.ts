@@ -205,8 +205,10 @@ const withBackupDatabase = async <Result>(
 ): Promise<Result> => {
   const log = createLog({ level: config.LOG_LEVEL }, 'backup')
   // Programs of PostgreSQL share a snapshot with this connection.
-  const databaseUrl = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL
-  const postgres = connectPostgres({ url: databaseUrl, connectionsMax: 2 }, log)
+  const directUrl = config.DATABASE_DIRECT_URL
+  const databaseUrl = directUrl ?? config.DATABASE_URL
+  const isUnlimited = directUrl !== undefined
+  const postgres = connectPostgres({ url: databaseUrl, connectionsMax: 2, isUnlimited }, log)
   try {
     await assertUsable(postgres, databaseUrl)
     return await work({
@@ -352,7 +354,10 @@ export const inspectProviders = async (
 ): Promise<OfferState> => {
   const log = createLog({ level: 'silent' }, 'doctor')
   const postgres = usesDatabase
-    ? connectPostgres({ url: config.DATABASE_URL, connectionsMax: 2 }, log)
+    ? connectPostgres(
+        { url: config.DATABASE_URL, directUrl: config.DATABASE_DIRECT_URL, connectionsMax: 2 },
+        log,
+      )
     : undefined
   const { liveConfig, providers } =
     postgres === undefined ? providersOfFile(config) : await connectProviders(config, postgres, log)

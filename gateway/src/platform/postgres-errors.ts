@@ -33,6 +33,9 @@ const unanswered =
   /^(timeout exceeded when trying to connect|timeout expired|Connection terminated due to connection timeout|Query read timeout)/
 const disconnected = /^(Connection terminated|Client (has encountered a connection error|was closed))/
 
+/** The server has no connection, memory or disk space left for the query. */
+export const isOutOfResources = (error: unknown): boolean => codeOf(error).startsWith('53')
+
 /** The database did not answer in time. */
 export const isUnanswered = (error: unknown): boolean => unanswered.test(messageOf(error))
 

@@ -8,7 +8,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { thisMachine } from '../../test/cluster/machine-line.ts'
 import { startPostgresPair, type PostgresPair } from '../../test/cluster/postgres-pair.ts'
 import { reservePorts } from '../../test/kit/reserve-ports.ts'
+import { startProxy } from '../../test/kit/start-gateway.ts'
 import { minutes } from '../../test/kit/time-limits.ts'
+import { hostUrlsOf } from './hosts/database-url.ts'
 import { createLog } from './log.ts'
 import { CommitOutcomeUnknown, isDatabaseUnavailable } from './postgres-errors.ts'
 import { assertUsable, connectPostgres } from './postgres.ts'
@@ -104,19 +106,62 @@ test('queries and notifications continue on the promoted standby', async () => {
   await postgres.close()
 })
 
+test('while the server has no connection left, those of the pool are used without a search', async () => {
+  const postgres = connectPostgres({ url: pair.url, connectionsMax: 2 }, log)
+  const other = connectPostgres({ url: pair.url.replace(/kinora$/, 'postgres'), connectionsMax: 1 }, log)
+  await Promise.all([isWritable(postgres), isWritable(postgres)])
+  await other.query('alter database kinora allow_connections false')
+  try {
+    // This one is removed from the pool.
+    await expect(
+      postgres.query(`do $$ begin raise exception using errcode = '53300'; end $$`),
+    ).rejects.toMatchObject({ code: '53300' })
+    expect(await isWritable(postgres)).toBe(true)
+  } finally {
+    await other.query('alter database kinora allow_connections true')
+    await Promise.all([postgres.close(), other.close()])
+  }
+})
+
+/** Connects through a proxy to the primary, and directly to the standby. */
+const connectThroughProxy = async () => {
+  const urls = hostUrlsOf(pair.url)
+  const proxy = await startProxy(urls[pair.primary()] ?? '')
+  const hosts = urls.with(pair.primary(), proxy.url).map((url) => new URL(url).host)
+  const url = pair.url.replace(/@[^/]+/, `@${hosts.join()}`)
+  return { proxy, postgres: connectPostgres({ url, connectionsMax: 2, connectTimeoutMs: 0 }, log) }
+}
+
 test('connections to a primary that was replaced are closed, although it still accepts writes', async () => {
   const postgres = connectPostgres({ url: pair.url, connectionsMax: 3 }, log)
   const listening = await postgres.listen('channel', () => undefined)
-  const portOf = async () =>
-    (await postgres.query<{ port: number }>('select inet_server_port() as port')).rows[0]?.port
+  const portOf = async (connected = postgres) =>
+    (await connected.query<{ port: number }>('select inet_server_port() as port')).rows[0]?.port
   const before = await portOf()
+  const stalled = await connectThroughProxy()
+  expect(await portOf(stalled.postgres)).toBe(before)
+  stalled.proxy.stall()
+  // One on the open connection, and one that waits for a new connection.
+  const waiting = [1, 2].map(() => portOf(stalled.postgres).catch(isDatabaseUnavailable))
   await pair.separate()
+  expect(await Promise.all(waiting)).toEqual([true, true])
+  expect(await portOf(stalled.postgres)).not.toBe(before)
+  await stalled.postgres.close()
+  await stalled.proxy[Symbol.asyncDispose]()
   await expect.poll(() => portOf().catch(() => before)).not.toBe(before)
   await expect
     .poll(() => pair.query(`select from pg_stat_activity where application_name = 'kinora, listening'`))
     .toHaveLength(1)
   await listening.stop()
   await postgres.close()
+
+  // A process that starts now does not use the replaced one first, whichever responds first.
+  for (let index = 0; index < 8; index += 1) {
+    const url = index % 2 === 0 ? pair.url : reversed(pair.url)
+    const fresh = connectPostgres({ url, connectionsMax: 1 }, log)
+    expect(await portOf(fresh)).not.toBe(before)
+    await fresh.close()
+  }
 })
 
 test('without a primary, the error names every host and why it is not one', async () => {

@@ -7,6 +7,7 @@ import { observePool } from './metrics/pool-metrics.ts'
 import {
   CommitOutcomeUnknown,
   isDatabaseUnavailable,
+  isOutOfResources,
   isStatementCancelled,
   StatementTimeout,
 } from './postgres-errors.ts'
@@ -134,11 +135,12 @@ const databaseOn = (connection: pg.Pool | pg.PoolClient, statementTimeoutMs: num
     connection.query({ ...prepared(text, values), ...queryTimeoutOf(statementTimeoutMs) }),
 })
 
-/** A class of clients, because the pool decides when it connects. */
-const clientsOf = (primary: PrimaryFinder) =>
+/** A class of clients, because the pool decides when it connects. The pool does not report a client that still connects. */
+const clientsOf = (primary: PrimaryFinder, onCreate: (client: pg.ClientBase) => void) =>
   class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super({ ...config, connectionString: primary.current() })
+      onCreate(this)
     }
   }
 
@@ -172,7 +174,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
   }
 
   const pool = new pg.Pool({
-    Client: clientsOf(primary),
+    Client: clientsOf(primary, watchClient),
     max: settings.connectionsMax,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: idleMsMax,
@@ -184,15 +186,14 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
     application_name: connectionName,
   })
   const stopObserving = observePool(pool)
-  pool.on('connect', watchClient)
   // The pool repeats the error of an idle connection.
   pool.on('error', () => undefined)
   const dedicated = new Set<pg.Client>()
 
-  const connectClient = async (options: pg.ClientConfig) => {
-    await direct.settle()
+  const connectClient = async (options: pg.ClientConfig, finder = direct) => {
+    await finder.settle()
     const client = new pg.Client({
-      connectionString: direct.current(),
+      connectionString: finder.current(),
       connectionTimeoutMillis: connectTimeoutMs,
       ...options,
     })
@@ -215,7 +216,8 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
 
   const stallDetector = createStallDetector(async () => {
     const limit = { connectionTimeoutMillis: probeTimeoutMs, query_timeout: probeTimeoutMs }
-    const client = await connectClient({ application_name: 'kinora-probe', ...limit })
+    // It takes the way of the queries, which may lead through a pooler.
+    const client = await connectClient({ application_name: 'kinora-probe', ...limit }, primary)
     try {
       await client.query('select 1')
     } finally {
@@ -230,7 +232,9 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
       if (primary.isDoubtful()) await primary.settle()
       return await work()
     } catch (error) {
-      if (error instanceof CommitOutcomeUnknown || isDatabaseUnavailable(error)) primary.doubt()
+      // A full server is still the primary, and the search would need a new connection while those of the pool work.
+      const mayHaveMoved = isDatabaseUnavailable(error) && !isOutOfResources(error)
+      if (error instanceof CommitOutcomeUnknown || mayHaveMoved) primary.doubt()
       stallDetector.observe(error)
       throw error
     }
@@ -323,6 +327,7 @@ export const connectPostgres = (settings: PostgresSettings, log: Log): Postgres 
           onNotification(undefined)
         return client
       } catch (error) {
+        if (!isOutOfResources(error)) direct.doubt()
         log.warn({ err: error }, 'postgres.listen-failed')
       }
     }

@@ -37,7 +37,13 @@ export const connectRedis = ({ url, timeoutMs }: { url: string; timeoutMs: numbe
     sentinels === undefined
       ? new Redis(url, options)
       : // The sentinels announce a failover, also while the replaced primary still responds.
-        new Redis({ ...options, ...sentinels, failoverDetector: true })
+        new Redis({
+          ...options,
+          ...sentinels,
+          failoverDetector: true,
+          // Without it, a sentinel that accepts connections but does not respond would be asked forever.
+          sentinelCommandTimeout: connectTimeoutMs,
+        })
   reportErrors(redis, log)
   return redis
 }

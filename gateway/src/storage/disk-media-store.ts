@@ -1,6 +1,6 @@
 import { constants, createWriteStream, type Dir, type Stats } from 'node:fs'
 import { copyFile, mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
@@ -9,7 +9,7 @@ import pLimit from 'p-limit'
 import { createMeasure } from './port/measure-stream.ts'
 import { MediaNotFound, MediaNotRemoved, type ByteRange, type MediaStore } from './port/media-store.ts'
 import type { Spool } from './port/spool.ts'
-import { syncFile, writeHashed } from './port/write-hashed.ts'
+import { syncDirectory, syncFile, writeHashed } from './port/write-hashed.ts'
 
 const chunkBytes = 65_536
 const removalsAtOnce = 16
@@ -66,6 +66,19 @@ export const createDiskMediaStore = (directory: string, spool: Spool): MediaStor
 
   const makeFolder = (path: string) => mkdir(dirname(path), { recursive: true, mode: 0o700 })
 
+  /** Renames a file to its key. The name is on the disk then, with those of new folders. */
+  const renameDurably = async (from: string, to: string) => {
+    const made = await makeFolder(to)
+    await rename(from, to)
+    let folder = dirname(resolve(to))
+    const top = made === undefined ? folder : dirname(resolve(made))
+    await syncDirectory(folder)
+    while (folder.length > top.length) {
+      folder = dirname(folder)
+      await syncDirectory(folder)
+    }
+  }
+
   /** Lets `write` create a file in the spool, and renames it. */
   const writeComplete = async (key: string, write: (temporary: string) => Promise<void>) => {
     const temporary = spool.newPath()
@@ -102,8 +115,7 @@ export const createDiskMediaStore = (directory: string, spool: Spool): MediaStor
       keep: async () => {
         try {
           await syncFile(path)
-          await makeFolder(getPath(key))
-          await rename(path, getPath(key))
+          await renameDurably(path, getPath(key))
         } catch (error) {
           await discard()
           throw error

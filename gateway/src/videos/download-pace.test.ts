@@ -4,6 +4,8 @@ import { createDownloadPace, type DownloadPace } from './download-pace.ts'
 
 const chunk = 1_000
 const never = new AbortController().signal
+const ofA = { provider: 'a', startedMs: 0 }
+const ofB = { provider: 'b', startedMs: 0 }
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -15,9 +17,9 @@ const downloadFor = async (seconds: number, pace: DownloadPace, downloads: Recor
   const received: Record<string, number> = {}
   const stop = new AbortController()
   const running = Object.entries(downloads).flatMap(([provider, count]) =>
-    Array.from({ length: count }, async () => {
+    Array.from({ length: count }, async (_, startedMs) => {
       while (!stop.signal.aborted) {
-        await pace(provider, chunk, stop.signal).catch(() => undefined)
+        await pace({ provider, startedMs }, chunk, stop.signal).catch(() => undefined)
         if (!stop.signal.aborted) received[provider] = (received[provider] ?? 0) + chunk
       }
     }),
@@ -53,12 +55,29 @@ test('what a provider does not use is left to others, and each provider keeps it
   expect((await downloadFor(10, one, { a: 1 }))['a']).toBeGreaterThan(980_000)
 })
 
+test('the downloads of a provider end one after the other, in the order in which they started', async () => {
+  const pace = createDownloadPace({ total: 0, perProvider: 10_000 })
+  const ended: [number, number][] = []
+  const begin = performance.now()
+  const downloads = [2, 0, 1].map(async (startedMs) => {
+    for (let index = 0; index < 10; index += 1) await pace({ provider: 'a', startedMs }, chunk, never)
+    ended.push([startedMs, Math.round((performance.now() - begin) / 1_000)])
+  })
+  await vi.advanceTimersByTimeAsync(3_000)
+  await Promise.all(downloads)
+  expect(ended).toEqual([
+    [0, 1],
+    [1, 2],
+    [2, 3],
+  ])
+})
+
 test('a download that is aborted while it waits leaves its turn to others', async () => {
   const pace = createDownloadPace({ total: 1_000, perProvider: 0 })
-  await pace('a', 60_000, never)
+  await pace(ofA, 60_000, never)
   const stop = new AbortController()
-  const aborted = pace('a', chunk, stop.signal)
-  const other = pace('b', chunk, never)
+  const aborted = pace(ofA, chunk, stop.signal)
+  const other = pace(ofB, chunk, never)
   stop.abort(new Error('superseded'))
   await expect(aborted).rejects.toThrow('superseded')
   await vi.advanceTimersByTimeAsync(61_000)
@@ -67,5 +86,5 @@ test('a download that is aborted while it waits leaves its turn to others', asyn
 
 test('without limits nobody waits', async () => {
   const pace = createDownloadPace({ total: 0, perProvider: 0 })
-  for (let index = 0; index < 1_000; index += 1) await pace('a', 1_000_000_000, never)
+  for (let index = 0; index < 1_000; index += 1) await pace(ofA, 1_000_000_000, never)
 })

@@ -1,6 +1,7 @@
 /**
  * Limits how many bytes of results this worker downloads per second, in total and per provider. Downloads wait before they read
- * more, so their senders wait too. Providers whose downloads wait take turns, whatever the number of their downloads.
+ * more, so their senders wait too. Providers whose downloads wait take turns, whatever the number of their downloads. Of the
+ * downloads of a provider, the oldest goes first: if they shared its rate, all of them might reach their timeout together.
  */
 interface PaceLimits {
   /** Per second; 0 for no limit. */
@@ -9,14 +10,20 @@ interface PaceLimits {
 }
 
 /** Resolves when a download may read on after so many bytes. Rejects with the reason of the signal. */
-export type DownloadPace = (provider: string, bytes: number, signal: AbortSignal) => Promise<void>
+export type DownloadPace = (
+  download: { provider: string; startedMs: number },
+  bytes: number,
+  signal: AbortSignal,
+) => Promise<void>
 
 interface Waiting {
+  startedMs: number
   bytes: number
   resume: () => void
 }
 
 interface Lane {
+  /** The oldest download is the first. */
   waiting: Waiting[]
   freeAtMs: number
 }
@@ -59,18 +66,19 @@ export const createDownloadPace = ({ total, perProvider }: PaceLimits): Download
     }
   }
 
-  return async (provider, bytes, signal) => {
+  return async ({ provider, startedMs }, bytes, signal) => {
     if (total === 0 && perProvider === 0) return
     signal.throwIfAborted()
     const lane = lanes.get(provider) ?? { waiting: [], freeAtMs: -Infinity }
     lanes.set(provider, lane)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const waiting = { bytes, resume: resolve }
+    const waiting = { startedMs, bytes, resume: resolve }
     const giveUp = () => {
       lane.waiting = lane.waiting.filter((each) => each !== waiting)
       reject(signal.reason as Error)
     }
-    lane.waiting.push(waiting)
+    const younger = lane.waiting.findIndex((each) => each.startedMs > startedMs)
+    lane.waiting.splice(younger === -1 ? lane.waiting.length : younger, 0, waiting)
     signal.addEventListener('abort', giveUp)
     resumeAll()
     try {
@@ -88,8 +96,9 @@ export async function* atPace(
   provider: string,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer, void> {
+  const download = { provider, startedMs: performance.now() }
   for await (const chunk of source) {
-    await pace(provider, chunk.length, signal)
+    await pace(download, chunk.length, signal)
     yield chunk
   }
 }

@@ -1,5 +1,5 @@
 /** What the contract does not say: limits, retries, the names of objects and presigned URLs. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempDisposable, readdir, writeFile } from 'node:fs/promises'
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -285,17 +285,38 @@ test('a result that changes between its check and its store is refused by the se
   expect(await readdir(directory.path)).toEqual([])
 })
 
-test('what a process that died has uploaded of objects is removed, and only below its prefix', async () => {
+/** The object of `videos/<name>`. */
+const objectOf = (name: string) =>
+  `media/videos/${createHash('sha256').update(`videos/${name}`).digest('hex').slice(0, 2)}/${name}`
+
+test('what a process that died has uploaded of objects is removed, and nothing of other users of the bucket', async () => {
   const { name, url } = await createBucket()
   const store = await createS3MediaStore(parseBucketUrl(url), spool)
   const begin = (Key: string) => client.send(new CreateMultipartUploadCommand({ Bucket: name, Key }))
-  await begin('media/videos/3f/a')
-  await begin('media/videos/3f/b')
-  const { UploadId: other } = await begin('other/a')
+  await begin(objectOf('a'))
+  await begin(objectOf('2026-01-01/b'))
+  const others = ['media/report.csv', 'media/videos/2026/a.mp4', 'other/a']
+  for (const key of others) await begin(key)
   expect(await store.removeUnfinished?.(new Date(Date.now() - 60_000))).toBe(0)
   expect(await store.removeUnfinished?.(new Date(Date.now() + 60_000))).toBe(2)
-  const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
-  expect(Uploads).toMatchObject([{ UploadId: other }])
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
+  expect(Uploads.map(({ Key }) => Key)).toEqual(others)
+})
+
+test('an upload that ends before it is removed does not keep the others', async () => {
+  await using behind = await openBehindProxy()
+  const { store, proxy, name } = behind
+  for (const each of ['a', 'b']) {
+    await client.send(new CreateMultipartUploadCommand({ Bucket: name, Key: objectOf(each) }))
+  }
+  const isAbort = ({ method }: IncomingMessage) => method === 'DELETE'
+  proxy.state.fault = firstTimes(1, isAbort, (request, response) => {
+    request.resume()
+    response.writeHead(404, { 'content-type': 'application/xml' })
+    response.end('<Error><Code>NoSuchUpload</Code><Message>It does not exist.</Message></Error>')
+    return 'handled'
+  })
+  expect(await store.removeUnfinished?.(new Date(Date.now() + 60_000))).toBe(1)
 })
 
 test('an upload whose completion was not confirmed is complete', async () => {

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 
 import { createDatabase } from '../../../test/kit/database.ts'
+import { startProxy } from '../../../test/kit/start-gateway.ts'
 import { createLog } from '../log.ts'
+import { DatabaseStalled } from '../postgres-errors.ts'
 import { connectPostgres } from '../postgres.ts'
 import { findTimeoutFixes, hearsNotifications } from './pooler-store.ts'
 
@@ -18,4 +20,20 @@ test('notifications arrive without a pooler, and a role without timeouts is foun
   )
   expect(await findTimeoutFixes(limited)).toEqual([])
   await limited.close()
+})
+
+test('a pooler that stops responding is noticed, although the server itself responds', async () => {
+  await using database = await createDatabase()
+  await using pooler = await startProxy(database.url)
+  const postgres = connectPostgres(
+    { url: pooler.url, directUrl: database.url, connectionsMax: 1, statementTimeoutMs: 100 },
+    createLog({ level: 'silent' }, 'test'),
+  )
+  await postgres.query('select 1')
+  pooler.stall()
+  const ask = () => postgres.query('select 1').catch((error: unknown) => error)
+  await expect.poll(ask).toBeInstanceOf(DatabaseStalled)
+  pooler.resume()
+  await expect.poll(ask).toHaveProperty('rowCount', 1)
+  await postgres.close()
 })

@@ -28,5 +28,22 @@ test('a list with something that is not a host is refused with that part', () =>
   expect(hostsProblem(several)).toBeUndefined()
   expect(hostsProblem('postgres://[::1]:5432,db-2:5432/kinora')).toBeUndefined()
   expect(hostsProblem('postgres://db-1:5432,/kinora')).toContain('got the host ""')
-  expect(hostsProblem('postgres://db-1:x,db-2/kinora')).toContain('got the host "db-1:x"')
+  expect(hostsProblem('postgres://db-1,db 2/kinora')).toContain('got the host "db 2"')
+})
+
+test('a comma elsewhere makes no list of hosts', () => {
+  expect(hostsProblem('postgres:///kinora?host=/run/postgresql&options=-c%20search_path=a,b')).toBeUndefined()
+  expect(hostsProblem('postgres://kinora:a,b@db/kinora?application_name=a,b')).toBeUndefined()
+})
+
+test('a problem with the hosts does not quote what may be a password', () => {
+  for (const url of [
+    'postgres://kinora:hun,ter/@db/kinora',
+    'postgres://kinora:12,ter!/x@db/kinora',
+    'postgres://kinora:hun,ter/kinora',
+  ]) {
+    const problem = hostsProblem(url)
+    expect(problem).toContain('must name each host')
+    expect(problem).not.toMatch(/hun|ter/)
+  }
 })

@@ -14,11 +14,16 @@ export const hostUrlsOf = (url: string): string[] => {
 
 /** What is wrong with a list of hosts. */
 export const hostsProblem = (url: string): string | undefined => {
-  if (!url.includes(',')) return undefined
-  const wrong = divide(url).hosts.find((host) => !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host))
-  return wrong === undefined
-    ? undefined
-    : `must name each host as in postgres://user@db-1:5432,db-2:5432/kinora, got the host "${wrong}"`
+  const { hosts, after } = divide(url)
+  if (hosts.length === 1) return undefined
+  const wrong = hosts.find((host) => !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host))
+  if (wrong === undefined) return undefined
+  const problem = 'must name each host as in postgres://user@db-1:5432,db-2:5432/kinora'
+  // With a slash in a password, what looks like a host is a part of the password.
+  const mayBeSecret = after.includes('@') || /:(?!\d+$)/.test(wrong)
+  return mayBeSecret
+    ? `${problem}, with "/" and "," in a password as %2F and %2C`
+    : `${problem}, got the host "${wrong}"`
 }
 
 /** The URL with another password; undefined if it has no user or no host. */

@@ -62,8 +62,13 @@ export const findPrimaryOf = (url: string, warn: Warn, onMove: () => void): Prim
     onMove()
   }
 
-  /** Asks all hosts; the first that is not older than what was seen before is the primary. */
+  /**
+   * Asks all hosts; the first that is not older than what was seen before is the primary. The first search waits for all of
+   * them, because nothing was seen before.
+   */
   const search = async () => {
+    const isFirst = timelineMax === 0
+    let latest: Found | undefined
     const problems: string[] = []
     const isFound = await new Promise<boolean>((resolve) => {
       void Promise.all(
@@ -72,7 +77,9 @@ export const findPrimaryOf = (url: string, warn: Warn, onMove: () => void): Prim
             const timeline = await readTimeline(each)
             if (timeline === undefined) problems.push(`${addressOf(each)} is read-only`)
             else if (timeline < timelineMax) problems.push(`${addressOf(each)} was replaced`)
-            else {
+            else if (isFirst) {
+              if (latest === undefined || timeline > latest.timeline) latest = { url: each, timeline }
+            } else {
               // Also the second one, if it was promoted later.
               if (isDoubtful || timeline > timelineMax) accept({ url: each, timeline })
               resolve(true)
@@ -82,7 +89,10 @@ export const findPrimaryOf = (url: string, warn: Warn, onMove: () => void): Prim
             problems.push(`${addressOf(each)}: ${code ?? message}`)
           }
         }),
-      ).then(() => resolve(false))
+      ).then(() => {
+        if (latest !== undefined && latest.timeline >= timelineMax) accept(latest)
+        resolve(latest !== undefined)
+      })
     })
     if (!isFound) throw new NoPrimary(`no host accepts writes (${problems.join('; ')})`)
   }

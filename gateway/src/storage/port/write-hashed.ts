@@ -88,3 +88,11 @@ export const syncFile = async (path: string): Promise<void> => {
   await using file = await open(path, 'r+')
   await file.sync()
 }
+
+/** Waits until the names in a directory are on the disk. Some file systems of a network cannot, and need not. */
+export const syncDirectory = async (path: string): Promise<void> => {
+  await using directory = await open(path)
+  await directory.sync().catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EINVAL') throw error
+  })
+}

@@ -74,6 +74,7 @@ export const createS3MediaStore = async (
   const { sdk, client, call } = connection
   const { name: Bucket, prefix, encryption } = bucket
   const locate = (key: string) => ({ Bucket, Key: toObjectKey(prefix, key) })
+  const isOwn = (objectKey: string) => toObjectKey(prefix, toKey(prefix, objectKey)) === objectKey
   const encrypted = encryption && {
     ServerSideEncryption: encryption.algorithm,
     ...(encryption.kmsKeyId !== undefined && { SSEKMSKeyId: encryption.kmsKeyId }),
@@ -283,7 +284,7 @@ export const createS3MediaStore = async (
       return call(() => getSignedUrl(client, command, { expiresIn: expiresInSeconds }), { signal })
     },
     removeUnfinished: (startedBefore) =>
-      abortUnfinished(connection, { Bucket, Prefix: prefix }, startedBefore),
+      abortUnfinished(connection, { Bucket, Prefix: prefix, isOwn }, startedBefore),
     findProblem: async () => {
       try {
         await attempt((abortSignal) => client.send(new sdk.HeadBucketCommand({ Bucket }), { abortSignal }), {

@@ -157,10 +157,13 @@ export const createUploadRequests = (
   }
 }
 
-/** Aborts the uploads below a prefix that began before a time, because their process has died. Returns how many. */
+/**
+ * Aborts the uploads below a prefix that began before a time, because their process has died. Returns how many. The bucket may
+ * have other users, whose keys are not `isOwn`.
+ */
 export const abortUnfinished = async (
   { sdk, client, call }: S3Connection,
-  { Bucket, Prefix }: { Bucket: string; Prefix: string },
+  { Bucket, Prefix, isOwn }: { Bucket: string; Prefix: string; isOwn: (objectKey: string) => boolean },
   startedBefore: Date,
 ): Promise<number> => {
   const page: ListMultipartUploadsCommandInput = { Bucket, Prefix }
@@ -169,11 +172,16 @@ export const abortUnfinished = async (
     const listed = await call((abortSignal) =>
       client.send(new sdk.ListMultipartUploadsCommand(page), { abortSignal }),
     )
-    for (const { Key, UploadId, Initiated } of listed.Uploads ?? []) {
-      if (Initiated === undefined || Initiated >= startedBefore) continue
+    for (const { Key = '', UploadId, Initiated } of listed.Uploads ?? []) {
+      if (Initiated === undefined || Initiated >= startedBefore || !isOwn(Key)) continue
       const command = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })
-      await call((abortSignal) => client.send(command, { abortSignal }))
-      count += 1
+      try {
+        await call((abortSignal) => client.send(command, { abortSignal }))
+        count += 1
+      } catch (error) {
+        // It has ended since it was listed.
+        if (nameOf(error) !== 'NoSuchUpload') throw error
+      }
     }
     page.KeyMarker = listed.NextKeyMarker
     page.UploadIdMarker = listed.NextUploadIdMarker
