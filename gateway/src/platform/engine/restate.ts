@@ -5,11 +5,11 @@
 import type { Log } from '../log.ts'
 import { describeService, unusable } from '../service-address.ts'
 import { createNodes, type Nodes } from './nodes.ts'
-import { runKey, type Run } from './run-key.ts'
+import { keyOfRuns, type Run } from './run-key.ts'
 
 export interface Engine {
-  /** Starts a run. It has no effect if the run goes on already. */
-  start: (service: string, run: Run) => Promise<void>
+  /** Starts a run, or several in one call. It has no effect if the call is under way already. */
+  start: (service: string, call: Run & { others?: Run[] }) => Promise<void>
   /**
    * Makes a loop tick soon, at most once per 100 ms and key, or after a time. While one wake-up of any process waits for its
    * time, others have no effect. It returns at once and never throws.
@@ -110,8 +110,9 @@ export const connectEngine = (settings: { ingressUrls: string[]; adminUrls: stri
   }
 
   return {
-    start: async (service, run) => {
-      await call(ingress, 'POST', `/restate/send/${service}/run`, run, { 'idempotency-key': runKey(run) })
+    start: async (service, runs) => {
+      const headers = { 'idempotency-key': keyOfRuns([runs, ...(runs.others ?? [])]) }
+      await call(ingress, 'POST', `/restate/send/${service}/run`, runs, headers)
     },
     wake: (loop, key, afterMs = 0) => {
       if (afterMs > 0) {
