@@ -5,14 +5,14 @@ import { isSessionToken } from '../auth/session-token.ts'
 import type { Handler } from '../http/call.ts'
 import { findLink } from './console-session-store.ts'
 import { presentLinkHolder } from './present-session.ts'
-import { assertTaken, hashToken, invalidLink, limitFailures, type SignInDependencies } from './sign-in.ts'
+import { assertTaken, hashToken, invalidLink, limitAttempts, type SignInDependencies } from './sign-in.ts'
 
 export const checkConsoleLink =
   (dependencies: SignInDependencies): Handler<typeof operations.checkConsoleLink> =>
   async (call) => {
     const { postgres, authenticate, secrets } = dependencies
     const { link } = call.read(ConsoleLinkToken)
-    const row = await limitFailures(dependencies, call, async () => {
+    const row = await limitAttempts(dependencies, call, async () => {
       const found = isSessionToken(link) ? await findLink(postgres, hashToken(link, secrets)) : undefined
       if (found === undefined) throw invalidLink()
       assertTaken(await authenticate.signInByHashes(found, call.address), dependencies)

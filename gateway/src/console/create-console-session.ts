@@ -11,7 +11,7 @@ import {
   hashToken,
   heldKeysOf,
   invalidLink,
-  limitFailures,
+  limitAttempts,
   type SignInDependencies,
 } from './sign-in.ts'
 
@@ -36,7 +36,7 @@ export const createConsoleSession =
         param: link === undefined ? 'keys' : 'link',
         message: "Send either 'keys' or 'link'.",
       })
-    const keys = await limitFailures(dependencies, call, async () =>
+    const keys = await limitAttempts(dependencies, call, async () =>
       assertTaken(await findKeys(), dependencies),
     )
     const token = createSessionToken()
