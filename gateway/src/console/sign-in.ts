@@ -4,10 +4,11 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { SignInKeys } from '../auth/identify.ts'
 import { hashKey } from '../auth/key-text.ts'
+import { isSessionToken } from '../auth/session-token.ts'
 import type { Call } from '../http/call.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
-import type { HeldKeys } from './console-session-store.ts'
+import { findLink, type HeldKeys, type LinkRow } from './console-session-store.ts'
 
 export interface SignInDependencies {
   postgres: Postgres
@@ -79,4 +80,16 @@ export const assertTaken = (
   throw new ApiError('access_denied', {
     message: "This is the console of operators. Sign in with an operator's key alone.",
   })
+}
+
+/** Whom a link stands for, with the keys. It stays valid. */
+export const checkLink = async (
+  dependencies: Pick<SignInDependencies, 'postgres' | 'authenticate' | 'secrets' | 'takesCustomers'>,
+  link: string,
+  address: string,
+): Promise<{ holder: LinkRow; keys: SignInKeys }> => {
+  const { postgres, authenticate, secrets } = dependencies
+  const holder = isSessionToken(link) ? await findLink(postgres, hashToken(link, secrets)) : undefined
+  if (holder === undefined) throw invalidLink()
+  return { holder, keys: assertTaken(await authenticate.signInByHashes(holder, address), dependencies) }
 }
