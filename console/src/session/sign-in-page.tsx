@@ -30,6 +30,9 @@ addEventListener('hashchange', () => {
   if (readLinkToken() !== undefined) location.reload()
 })
 
+/** The page of a service on the browser's own machine, as `kinora dev` opens it. */
+const isOnOwnMachine = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
+
 /** What whoever signs in is called: the customer's account, or the operator. */
 const nameOf = ({ account, operator }: Pick<ConsoleLinkHolder, 'account' | 'operator'>): string =>
   account?.name ?? operator?.name ?? ''
@@ -60,9 +63,9 @@ export const SignInPage = () => {
   })
   const { mutate } = signIn
   const holder = link.data
-  // Somebody could send a link of an account of theirs, so people are asked. Who has the key of an admin can see and change
-  // everything here anyway, and gains nothing.
-  const isUsedAtOnce = holder?.operator?.role === 'admin' && !isChecking && (current ?? null) === null
+  // Anybody with a key can send a link that signs in to an account of theirs, so the page asks. Only on the browser's own
+  // machine does a link of an administrator sign in without a question, and only if the browser has no session.
+  const isUsedAtOnce = isOnOwnMachine && holder?.operator?.role === 'admin' && current === null
   // Links are used once, also when React runs the effect twice.
   const isLinkUsed = useRef(false)
   useEffect(() => {
