@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState, type FormEvent } from 'react'
 
+import { locale } from '../i18n/language.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { queryClient } from '../queries.ts'
 import { kinora } from '../service.ts'
@@ -33,9 +34,9 @@ addEventListener('hashchange', () => {
 /** The page of a service on the browser's own machine, as `kinora dev` opens it. */
 const isOnOwnMachine = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
 
-/** What whoever signs in is called: the customer's account, or the operator. */
+/** The names of the customer's account and of the operator. */
 const nameOf = ({ account, operator }: Pick<ConsoleLinkHolder, 'account' | 'operator'>): string =>
-  account?.name ?? operator?.name ?? ''
+  new Intl.ListFormat(locale).format([account, operator].flatMap((each) => each?.name ?? []))
 
 export const SignInPage = () => {
   const { next } = useSearch({ from: '/sign-in' })
@@ -146,6 +147,7 @@ const LinkQuestion = ({ holder, current, onSignIn, onRefuse }: LinkQuestionProps
           account === null ? undefined : [texts.account, account.name],
           key === null ? undefined : [texts.key, `${key.name} ${key.hint}`],
           operator === null ? undefined : [texts.operator, operator.name],
+          operator === null ? undefined : [texts.role, texts.roles[operator.role]],
         ]}
       />
       <p className="muted">{texts.linkWarning}</p>

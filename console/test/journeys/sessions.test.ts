@@ -83,6 +83,7 @@ describe('a sign-in link', () => {
     expect(await getAccount(page)).toBe(customer.accountName)
     const reader = await openLink('nobody', operators.reader)
     await reader.getByRole('button', { name: 'Sign in as Dashboard' }).waitFor()
+    await reader.getByText('Read', { exact: true }).waitFor()
     expect(await getAccount(reader)).toBe(401)
   })
 
@@ -91,9 +92,11 @@ describe('a sign-in link', () => {
     const hash = await createHash(customer.key, operators.admin)
     const page = await openConsole({ as: 'nobody', path: '/sign-in' })
     await page.goto(`${otherHostUrl}/console/sign-in${hash}`)
-    await page.getByRole('button', { name: `Sign in as ${customer.accountName}` }).waitFor()
+    await page.getByText('Everything', { exact: true }).waitFor()
     expect(await getAccount(page)).toBe(401)
-    await page.getByRole('button', { name: `Sign in as ${customer.accountName}` }).click()
+    await page
+      .getByRole('button', { name: new RegExp(`^Sign in as ${customer.accountName} and \\S`) })
+      .click()
     await page.waitForURL(isSignedIn)
     expect(await getAccount(page)).toBe(customer.accountName)
   })
