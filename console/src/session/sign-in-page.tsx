@@ -26,9 +26,9 @@ const readLinkToken = () => new URLSearchParams(location.hash.slice(1)).get('lin
  */
 let linkToken = readLinkToken()
 if (linkToken !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
-// A link that is pasted into the address of this page.
+// A link that is pasted into the address of this page. The module stays loaded on other pages.
 addEventListener('hashchange', () => {
-  if (readLinkToken() !== undefined) location.reload()
+  if (location.pathname.endsWith('/sign-in') && readLinkToken() !== undefined) location.reload()
 })
 
 /** The page of a service on the browser's own machine, as `kinora dev` opens it. */
@@ -76,6 +76,7 @@ export const SignInPage = () => {
   }, [token, isUsedAtOnce, mutate])
   const submit = (event: FormEvent) => {
     event.preventDefault()
+    linkToken = undefined
     setToken(undefined)
     mutate({ keys: [key.trim()] })
   }
@@ -96,6 +97,7 @@ export const SignInPage = () => {
             current={current ?? null}
             onSignIn={() => mutate({ link: token })}
             onRefuse={() => {
+              linkToken = undefined
               if ((current ?? null) === null) setToken(undefined)
               else void navigate({ href: next ?? '/' })
             }}

@@ -40,6 +40,15 @@ describe('a sign-in link', () => {
   }
   const openLink = async (as: 'nobody' | 'customer', ...keys: string[]): Promise<Page> =>
     openConsole({ as, path: `/sign-in${await createHash(...keys)}` })
+  /** As the customer, who is on the page of sign-ins afterwards. */
+  const refuseLink = async (): Promise<Page> => {
+    const { customer, otherCustomer } = await getSeed()
+    const hash = await createHash(otherCustomer.key)
+    const page = await openConsole({ as: 'customer', path: `/sign-in?next=/sessions${hash}` })
+    await page.getByRole('button', { name: `Stay signed in as ${customer.accountName}` }).click()
+    await page.getByRole('heading', { name: 'Sign-ins' }).waitFor()
+    return page
+  }
   const isSignedIn = (address: URL) => !address.pathname.endsWith('/sign-in')
   const getAccount = (page: Page) =>
     page.evaluate(async () => {
@@ -74,6 +83,31 @@ describe('a sign-in link', () => {
       await page.waitForURL(isSignedIn)
       expect(await getAccount(page)).toBe(customer.accountName)
     }
+  })
+
+  test('that was refused does not come back', async () => {
+    const page = await refuseLink()
+    await page.goBack()
+    await page.getByLabel('API key').waitFor()
+  })
+
+  test('in the address of another page of the console has no effect', async () => {
+    const page = await refuseLink()
+    const navigations = await page.evaluate(() => {
+      const window = globalThis as unknown as EventTarget & {
+        navigation: EventTarget
+        location: { hash: string }
+      }
+      const types: string[] = []
+      window.navigation.addEventListener('navigate', (event) => {
+        types.push((event as Event & { navigationType: string }).navigationType)
+      })
+      return new Promise<string[]>((resolve) => {
+        window.addEventListener('hashchange', () => resolve(types))
+        window.location.hash = '#link=x'
+      })
+    })
+    expect(navigations).toEqual(['push'])
   })
 
   test('of an administrator signs in at once, as `kinora dev` opens it', async () => {
