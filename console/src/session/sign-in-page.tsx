@@ -4,6 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState, type FormEvent } from 'react'
 
+import { locale } from '../i18n/language.ts'
 import { useTexts } from '../i18n/texts.ts'
 import { queryClient } from '../queries.ts'
 import { kinora } from '../service.ts'
@@ -25,14 +26,17 @@ const readLinkToken = () => new URLSearchParams(location.hash.slice(1)).get('lin
  */
 let linkToken = readLinkToken()
 if (linkToken !== undefined) history.replaceState(history.state, '', location.pathname + location.search)
-// A link that is pasted into the address of this page.
+// A link that is pasted into the address of this page. The module stays loaded on other pages.
 addEventListener('hashchange', () => {
-  if (readLinkToken() !== undefined) location.reload()
+  if (location.pathname.endsWith('/sign-in') && readLinkToken() !== undefined) location.reload()
 })
 
-/** What whoever signs in is called: the customer's account, or the operator. */
+/** The page of a service on the browser's own machine, as `kinora dev` opens it. */
+const isOnOwnMachine = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
+
+/** The names of the customer's account and of the operator. */
 const nameOf = ({ account, operator }: Pick<ConsoleLinkHolder, 'account' | 'operator'>): string =>
-  account?.name ?? operator?.name ?? ''
+  new Intl.ListFormat(locale).format([account, operator].flatMap((each) => each?.name ?? []))
 
 export const SignInPage = () => {
   const { next } = useSearch({ from: '/sign-in' })
@@ -60,9 +64,9 @@ export const SignInPage = () => {
   })
   const { mutate } = signIn
   const holder = link.data
-  // Somebody could send a link of an account of theirs, so people are asked. Who has the key of an admin can see and change
-  // everything here anyway, and gains nothing.
-  const isUsedAtOnce = holder?.operator?.role === 'admin' && !isChecking && (current ?? null) === null
+  // Anybody with a key can send a link that signs in to an account of theirs, so the page asks. Only on the browser's own
+  // machine does a link of an administrator sign in without a question, and only if the browser has no session.
+  const isUsedAtOnce = isOnOwnMachine && holder?.operator?.role === 'admin' && current === null
   // Links are used once, also when React runs the effect twice.
   const isLinkUsed = useRef(false)
   useEffect(() => {
@@ -72,6 +76,7 @@ export const SignInPage = () => {
   }, [token, isUsedAtOnce, mutate])
   const submit = (event: FormEvent) => {
     event.preventDefault()
+    linkToken = undefined
     setToken(undefined)
     mutate({ keys: [key.trim()] })
   }
@@ -92,6 +97,7 @@ export const SignInPage = () => {
             current={current ?? null}
             onSignIn={() => mutate({ link: token })}
             onRefuse={() => {
+              linkToken = undefined
               if ((current ?? null) === null) setToken(undefined)
               else void navigate({ href: next ?? '/' })
             }}
@@ -143,6 +149,7 @@ const LinkQuestion = ({ holder, current, onSignIn, onRefuse }: LinkQuestionProps
           account === null ? undefined : [texts.account, account.name],
           key === null ? undefined : [texts.key, `${key.name} ${key.hint}`],
           operator === null ? undefined : [texts.operator, operator.name],
+          operator === null ? undefined : [texts.role, texts.roles[operator.role]],
         ]}
       />
       <p className="muted">{texts.linkWarning}</p>

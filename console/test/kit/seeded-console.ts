@@ -18,7 +18,12 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 export interface SeededConsole extends Seed {
   /** Where tests connect to the browser. */
   browserUrl: string
+  /** The service at a host whose name does not tell that it is this machine. */
+  otherHostUrl: string
 }
+
+/** Chromium connects it to this machine. */
+const otherHost = 'kinora.localhost'
 
 interface StartedConsole extends AsyncDisposable {
   seeded: SeededConsole
@@ -41,7 +46,10 @@ export const startSeededConsole = async (bundled?: string): Promise<StartedConso
   const upstreams = await startUpstreams()
   started.defer(upstreams.close)
   const [service, browser] = await Promise.all([
-    startService({ command, serverUrl }),
+    startService({
+      ...{ command, serverUrl },
+      environment: { ALLOWED_HOSTS: `localhost,127.0.0.1,[::1],${otherHost}` },
+    }),
     chromium.launchServer({
       executablePath: '/usr/bin/chromium',
       args: [
@@ -58,7 +66,11 @@ export const startSeededConsole = async (bundled?: string): Promise<StartedConso
   const seed = await seedService(service, upstreams)
   const kept = started.move()
   return {
-    seeded: { ...seed, browserUrl: browser.wsEndpoint() },
+    seeded: {
+      ...seed,
+      browserUrl: browser.wsEndpoint(),
+      otherHostUrl: seed.url.replace('127.0.0.1', otherHost),
+    },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }

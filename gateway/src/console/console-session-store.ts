@@ -87,18 +87,13 @@ export const findLink = async (database: Database, hashes: Buffer[]): Promise<Li
   return rows[0]
 }
 
-/** Uses up a link: of several uses at once, one gets its keys. */
-export const takeLink = async (database: Database, hashes: Buffer[]): Promise<HeldKeys | undefined> => {
-  const { rows } = await database.query<HeldKeys & { isValid: boolean }>(
-    `delete from console_links where hash = any($1)
-     returning key_id as "keyId", key_hash as "keyHash", operator_key_id as "operatorKeyId",
-               operator_key_hash as "operatorKeyHash", expires_at > now() as "isValid"`,
+/** Uses up a link, and returns whether it was valid until then: of several uses at once, one is the first. */
+export const takeLink = async (database: Database, hashes: Buffer[]): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    'delete from console_links where hash = any($1) and expires_at > now()',
     [hashes],
   )
-  const [row] = rows
-  if (row?.isValid !== true) return undefined
-  const { isValid: _, ...keys } = row
-  return keys
+  return rowCount === 1
 }
 
 export interface SessionRow {

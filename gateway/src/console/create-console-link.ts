@@ -5,7 +5,7 @@ import { secondsOf } from '../admin/unix-time.ts'
 import { createSessionToken } from '../auth/session-token.ts'
 import type { Handler } from '../http/call.ts'
 import { insertLink } from './console-session-store.ts'
-import { assertTaken, hashToken, heldKeysOf, limitFailures, type SignInDependencies } from './sign-in.ts'
+import { assertTaken, hashToken, heldKeysOf, limitAttempts, type SignInDependencies } from './sign-in.ts'
 
 export interface ConsolePlaces {
   publicUrl: string
@@ -21,7 +21,7 @@ export const createConsoleLink =
   async (call) => {
     const { postgres, authenticate, secrets } = dependencies
     const { keys: texts } = call.read(ConsoleLinkBody)
-    const keys = await limitFailures(dependencies, call, async () =>
+    const keys = await limitAttempts(dependencies, call, async () =>
       assertTaken(await authenticate.signIn(texts, call.address), dependencies),
     )
     const token = createSessionToken()

@@ -4,10 +4,11 @@ import { ApiError } from '@kinora/contract/errors'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { SignInKeys } from '../auth/identify.ts'
 import { hashKey } from '../auth/key-text.ts'
+import { isSessionToken } from '../auth/session-token.ts'
 import type { Call } from '../http/call.ts'
 import type { Database, Postgres } from '../platform/postgres.ts'
 import type { Secret } from '../platform/secret.ts'
-import type { HeldKeys } from './console-session-store.ts'
+import { findLink, type HeldKeys, type LinkRow } from './console-session-store.ts'
 
 export interface SignInDependencies {
   postgres: Postgres
@@ -15,6 +16,8 @@ export interface SignInDependencies {
   /** The secrets in use for hashing keys, newest first. */
   secrets: Secret[]
   currency: string
+  /** Waits until another attempt of this address may be checked; returns the function that ends the check. */
+  startAttempt: (address: string, signal: AbortSignal) => Promise<() => void>
   /** Counts a failure of an address, and throws 429 instead if there were too many. */
   countFailedSignIn: (address: string) => Promise<void>
   /** False for the server of the admin API alone. */
@@ -48,20 +51,23 @@ export const invalidLink = () =>
   })
 
 /**
- * Limits attempts that fail. Keys and links are checked first, so that the failures of others at the same address never
- * refuse a valid one. Neither can be guessed, and a check is one look into an index; as with every other operation, the
- * limit of requests per address bounds how many there are.
+ * Limits the attempts of an address: how many run at once, and how many fail. Keys and links are checked before failures are
+ * counted, so that the failures of others at the same address never refuse a valid one. Neither can be guessed, and a check
+ * is one indexed query per key.
  */
-export const limitFailures = async <Result>(
-  { countFailedSignIn }: Pick<SignInDependencies, 'countFailedSignIn'>,
-  { address }: Pick<Call, 'address'>,
+export const limitAttempts = async <Result>(
+  { startAttempt, countFailedSignIn }: Pick<SignInDependencies, 'startAttempt' | 'countFailedSignIn'>,
+  { address, signal }: Pick<Call, 'address' | 'signal'>,
   attempt: () => Promise<Result>,
 ): Promise<Result> => {
+  const end = await startAttempt(address, signal)
   try {
     return await attempt()
   } catch (error) {
     if (error instanceof ApiError) await countFailedSignIn(address)
     throw error
+  } finally {
+    end()
   }
 }
 
@@ -74,4 +80,16 @@ export const assertTaken = (
   throw new ApiError('access_denied', {
     message: "This is the console of operators. Sign in with an operator's key alone.",
   })
+}
+
+/** Whom a link stands for, with the keys. It stays valid. */
+export const checkLink = async (
+  dependencies: Pick<SignInDependencies, 'postgres' | 'authenticate' | 'secrets' | 'takesCustomers'>,
+  link: string,
+  address: string,
+): Promise<{ holder: LinkRow; keys: SignInKeys }> => {
+  const { postgres, authenticate, secrets } = dependencies
+  const holder = isSessionToken(link) ? await findLink(postgres, hashToken(link, secrets)) : undefined
+  if (holder === undefined) throw invalidLink()
+  return { holder, keys: assertTaken(await authenticate.signInByHashes(holder, address), dependencies) }
 }

@@ -2,6 +2,7 @@
 import { operations } from '@kinora/contract/operations'
 
 import { createAuditLog } from '../admin/audit-log/audit.ts'
+import { addressPrefixOf } from '../admission/address-prefix.ts'
 import { checkConsoleLink } from '../console/check-console-link.ts'
 import { findConsoleFiles, openConsoleFiles } from '../console/console-files.ts'
 import { createConsoleLink } from '../console/create-console-link.ts'
@@ -13,10 +14,14 @@ import { revokeConsoleSession } from '../console/revoke-console-session.ts'
 import type { SignInDependencies } from '../console/sign-in.ts'
 import { bindOperation, type ApiServer } from '../http/server/bind-operation.ts'
 import { serveFiles } from '../http/server/serve-files.ts'
+import { concurrencyLimitPerKey } from '../platform/concurrency-limit.ts'
 import type { ApiContext } from './api-context.ts'
 
 /** Long enough for a signature to be made. */
 const probeSeconds = 60
+
+/** How many sign-ins of one address are checked at once. They need the body, so the checks before it leave them out. */
+const attemptsPerAddress = 8
 
 /** The origin that downloads of media are redirected to; undefined if the API sends them itself. */
 const findBucketOrigin = async ({ config, mediaStore, log }: ApiContext): Promise<string | undefined> => {
@@ -41,12 +46,14 @@ export const bindConsole = (
 ): void => {
   const { config, postgres, rateLimit } = context
   if (!config.CONSOLE) return
+  const startAttempt = concurrencyLimitPerKey(attemptsPerAddress)
   const auditLog = createAuditLog(config.AUDIT_SECRETS)
   const sessions: SignInDependencies = {
     postgres,
     authenticate: server.authenticate,
     secrets: config.KEY_HASH_SECRETS,
     currency: config.CURRENCY,
+    startAttempt: (address, signal) => startAttempt(addressPrefixOf(address), signal),
     countFailedSignIn: rateLimit.countFailedSignIn,
     takesCustomers: !isForOperators,
     servesOperators: isForOperators || config.ADMIN_PORT === undefined,

@@ -56,6 +56,36 @@ test('the end of a key ends its requests and its sessions, while secrets are rot
     await expect.poll(async () => (await opened.ask('/v1/me', init)).status).toBe(403)
 })
 
+test('of the sign-ins that an address sends at once, eight are checked and the others wait', async () => {
+  const { postgres } = gateway.database
+  await using own = await startGateway({ ...consoleSettings, DATABASE_CONNECTIONS: '30' }, gateway)
+  const { text } = await customer()
+  const address = randomAddress()
+  const signIn = (key: string, from?: string) =>
+    openBrowser(own.url, from === undefined ? {} : { address: from }).signIn(key)
+  const answers = await postgres.transaction(async (database) => {
+    await database.query('lock table keys in access exclusive mode')
+    const countWaiting = async () => {
+      const { rows } = await database.query<{ count: number }>(
+        `select count(*)::int as count from pg_locks join pg_database d on d.oid = database
+          where datname = current_database() and relation = 'keys'::regclass and not granted`,
+      )
+      return rows[0]?.count
+    }
+    const sent = Array.from({ length: 20 }, () => signIn(createKeyText('payg'), address))
+    await expect.poll(countWaiting).toBeGreaterThanOrEqual(8)
+    // Sent after them, so they have arrived when it is answered.
+    await ask(`${own.url}/v1/models`, undefined, { headers: { 'x-forwarded-for': address } })
+    const other = signIn(text)
+    await expect.poll(countWaiting).toBeGreaterThanOrEqual(9)
+    expect(await countWaiting()).toBe(9)
+    return { sent, other }
+  })
+  expect((await answers.other).status).toBe(200)
+  const statuses = (await Promise.all(answers.sent)).map(({ status }) => status)
+  expect(statuses.toSorted((one, two) => one - two)).toEqual([...Array(10).fill(401), ...Array(10).fill(429)])
+})
+
 test('a page of plain HTTP at the host of the service is not its own page', async () => {
   await using secure = await startGateway(
     { ...consoleSettings, PUBLIC_URL: 'https://media.example' },

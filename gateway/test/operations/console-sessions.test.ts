@@ -321,6 +321,29 @@ describe('a link', () => {
       expectProblem(await browser().post(path, { link }), 'invalid_api_key')
   })
 
+  test('stays valid when a sign-in with it is refused', async () => {
+    const { id, text } = await customer({ addresses: ['2001:db8:ffff:ffff::/64'] })
+    const near = () => openBrowser(gateway.url, { address: '2001:db8:ffff:ffff::8' })
+    const { body } = await near().post('/console/v1/links', { keys: [text] })
+    const [, link = ''] = String(body['url']).split('#link=')
+    expectProblem(await browser().post('/console/v1/sessions', { link }), 'ip_not_allowed')
+    expect((await near().post('/console/v1/sessions', { link })).body).toMatchObject({ key: { id } })
+    expectProblem(await near().post('/console/v1/sessions', { link }), 'link_expired')
+  })
+
+  test('stays valid when its session cannot be stored', async () => {
+    const { postgres } = gateway.database
+    const { id, text } = await customer()
+    const link = await linkFor(text)
+    await postgres.query('alter table console_sessions rename to hidden_sessions')
+    try {
+      expect((await browser().post('/console/v1/sessions', { link })).status).toBe(500)
+    } finally {
+      await postgres.query('alter table hidden_sessions rename to console_sessions')
+    }
+    expect((await browser().post('/console/v1/sessions', { link })).body).toMatchObject({ key: { id } })
+  })
+
   test('leads operators to their own server', async () => {
     await using apart = await startGateway({ ...consoleSettings, ADMIN_PORT: '4' }, gateway)
     const operator = await operatorKey()
