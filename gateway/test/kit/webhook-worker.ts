@@ -1,4 +1,4 @@
-/** Delivers webhooks of a gateway like a worker does, without an engine: each notification is a tick. */
+/** Delivers webhooks of a gateway like a worker does, without an engine: each notification and each wake-up is a tick. */
 import pLimit from 'p-limit'
 import pino from 'pino'
 import { expect } from 'vitest'
@@ -44,7 +44,7 @@ export const startWebhookWorker = async (
       underWay.add(working)
       return working.finally(() => underWay.delete(working))
     },
-    wake: () => undefined,
+    wake: (endpointId) => tick(endpointId),
     onDisabled: async () => undefined,
   })
   const dependencies = {
@@ -55,17 +55,20 @@ export const startWebhookWorker = async (
     attemptsAtOnceMax,
     claimMs: 30_000,
   }
-  const listening = await postgres.listen('webhook_deliveries', (endpointId) => {
-    if (endpointId === undefined) return
+  const tick = (endpointId: string) => {
     const ticking = deliverDue(dependencies, endpointId, uuidV7())
     underWay.add(ticking)
     void ticking.finally(() => underWay.delete(ticking))
+  }
+  const listening = await postgres.listen('webhook_deliveries', (endpointId) => {
+    if (endpointId !== undefined) tick(endpointId)
   })
   return {
     untilSent: () => expect.poll(() => underWay.size).toBe(0),
     [Symbol.asyncDispose]: async () => {
       await listening.stop()
-      await Promise.allSettled(underWay)
+      // The end of an attempt may start a tick.
+      while (underWay.size > 0) await Promise.allSettled(underWay)
     },
   }
 }
