@@ -16,6 +16,7 @@ import { assertAnyList, copyErasures, repeatErasures } from './erasure/begin-era
 import { eraseContent } from './erasure/erase-content.ts'
 import { createErasureList } from './erasure/erasure-list.ts'
 import { listen } from './http/server/listening-sockets.ts'
+import { connectDirectly } from './platform/database/connect-directly.ts'
 import { findLoggingFixes } from './platform/database/logging-store.ts'
 import { findTimeoutFixes, hearsNotifications } from './platform/database/pooler-store.ts'
 import type { EngineCheck } from './platform/engine/anti-entropy.ts'
@@ -92,9 +93,7 @@ export const migrate = async (
   config: Pick<Config, 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'LOG_LEVEL'>,
 ): Promise<string[]> => {
   const log = createLog({ level: config.LOG_LEVEL }, 'migrate')
-  const directUrl = config.DATABASE_DIRECT_URL
-  const url = directUrl ?? config.DATABASE_URL
-  const postgres = connectPostgres({ url, connectionsMax: 1, isUnlimited: directUrl !== undefined }, log)
+  const { url, postgres } = connectDirectly(config, 1, log)
   try {
     await assertUsable(postgres, url)
     return await migrateDatabase(postgres, {
@@ -205,10 +204,7 @@ const withBackupDatabase = async <Result>(
 ): Promise<Result> => {
   const log = createLog({ level: config.LOG_LEVEL }, 'backup')
   // Programs of PostgreSQL share a snapshot with this connection.
-  const directUrl = config.DATABASE_DIRECT_URL
-  const databaseUrl = directUrl ?? config.DATABASE_URL
-  const isUnlimited = directUrl !== undefined
-  const postgres = connectPostgres({ url: databaseUrl, connectionsMax: 2, isUnlimited }, log)
+  const { url: databaseUrl, postgres } = connectDirectly(config, 2, log)
   try {
     await assertUsable(postgres, databaseUrl)
     return await work({
